@@ -1,0 +1,218 @@
+package session
+
+import "time"
+
+// SchemaVersion of session.json; a folder with a newer one is refused.
+const SchemaVersion = 1
+
+// Mode says how deep a session goes.
+type Mode string
+
+// Modes: quick drops the optional stages, full is the default, deep has all.
+const (
+	Quick Mode = "quick"
+	Full  Mode = "full"
+	Deep  Mode = "deep"
+)
+
+// Outcome values that end a session.
+type Result string
+
+// Results of a session, in the words of the report. Every ended session has
+// exactly one.
+const (
+	ResultFixed         Result = "fixed"          // fixed and verified
+	ResultRootCause     Result = "root_cause"     // root cause without a fix
+	ResultFlaky         Result = "flaky"          // fails only sometimes, for no commit's doing
+	ResultNotReproduced Result = "not_reproduced" // does not fail here
+	ResultInconclusive  Result = "inconclusive"   // reproduced, nothing confirmed
+	ResultStopped       Result = "stopped"        // budget, cancelled, superseded, time
+)
+
+// ExitCode of the command line for a result (spec/ux.md).
+func (r Result) ExitCode() int {
+	switch r {
+	case ResultFixed:
+		return 0
+	case ResultRootCause:
+		return 1
+	case ResultNotReproduced, ResultInconclusive:
+		return 3
+	case ResultFlaky:
+		return 4
+	case ResultStopped:
+		return 5
+	}
+	return 70
+}
+
+// Source is what started the session.
+type Source struct {
+	Trigger    string `json:"trigger"`    // cli, label, check_run, check_suite, workflow_run, command
+	Repository string `json:"repository"` // owner/name, or the local path's base name
+	Path       string `json:"path,omitempty"`
+	URL        string `json:"url,omitempty"` // web address of the repository, for permalinks
+	Ref        string `json:"ref,omitempty"` // branch, without refs/heads/
+	SHA        string `json:"sha,omitempty"`
+	DefaultRef string `json:"default_ref,omitempty"`
+	Issue      int    `json:"issue,omitempty"`
+	PR         int    `json:"pr,omitempty"`
+	CheckRun   int64  `json:"check_run,omitempty"`
+	CheckSuite int64  `json:"check_suite,omitempty"`
+	Run        int64  `json:"run,omitempty"`
+	Delivery   string `json:"delivery,omitempty"`
+	Actor      string `json:"actor,omitempty"`
+
+	Installation int64 `json:"installation,omitempty"`
+}
+
+// Flags of a session, as given on the command line, in a comment or by the
+// repository's configuration (QD2).
+type Flags struct {
+	Test        string        `json:"test,omitempty"`
+	Setup       string        `json:"setup,omitempty"`
+	Good        string        `json:"good,omitempty"`
+	Bad         string        `json:"bad,omitempty"`
+	Overlay     []Overlay     `json:"overlay,omitempty"`
+	Concurrency int           `json:"concurrency"`
+	Yes         bool          `json:"yes,omitempty"`
+	MaxRuns     int           `json:"max_runs,omitempty"`   // 0 = default
+	Timeout     time.Duration `json:"timeout_ns,omitempty"` // of the whole session
+	SkipFix     bool          `json:"skip_fix,omitempty"`
+}
+
+// Budget is what a session may use and has used (CR20).
+type Budget struct {
+	MaxRuns int           `json:"max_runs"`
+	MaxTime time.Duration `json:"max_time_ns"`
+	Runs    int           `json:"runs"` // experiment runs that were executed
+	Used    time.Duration `json:"used_ns"`
+	Tokens  int           `json:"tokens"`
+	Cost    float64       `json:"cost"`
+}
+
+// Published is what is visible on GitHub (GH5); effects are idempotent by it.
+type Published struct {
+	Comment    int64  `json:"comment,omitempty"`
+	CommentURL string `json:"comment_url,omitempty"`
+	CheckRun   int64  `json:"check_run,omitempty"`
+	Branch     string `json:"branch,omitempty"`
+	PR         int    `json:"pr,omitempty"`
+	PRURL      string `json:"pr_url,omitempty"`
+	FixCommit  string `json:"fix_commit,omitempty"`
+}
+
+// Decision is one numbered choice of the session (CR24, OD10).
+type Decision struct {
+	N        int    `json:"n"`
+	Stage    string `json:"stage"`
+	Text     string `json:"text"`
+	Status   string `json:"status"` // pending, resolved, deferred
+	Question string `json:"question,omitempty"`
+}
+
+// Goal is one phase goal (OD2).
+type Goal struct {
+	ID     string `json:"id"`
+	Text   string `json:"text"`
+	Status string `json:"status"` // pending, done, skipped, failed
+}
+
+// Confidence is the score of QD14: factors and dimensions in [0, 1].
+type Confidence struct {
+	Score   float64            `json:"score"`
+	Level   string             `json:"level"` // low, medium, high
+	Factors map[string]float64 `json:"factors,omitempty"`
+	Dims    map[string]float64 `json:"dimensions,omitempty"`
+	Why     []string           `json:"why,omitempty"` // one line a factor
+}
+
+// Question is what a session asks a person, exactly one at a time.
+type Question struct {
+	Text    string   `json:"text"`
+	Options []string `json:"options,omitempty"` // commands to copy
+	Default string   `json:"default,omitempty"` // what happens without an answer
+}
+
+// StageRecord is one finished stage, for the report and for resuming.
+type StageRecord struct {
+	Name    string        `json:"name"`
+	Outcome string        `json:"outcome"` // advance, rework, ask, stop, skipped
+	Note    string        `json:"note,omitempty"`
+	Took    time.Duration `json:"took_ns"`
+}
+
+// Session is everything that is known about one debugging session. It is
+// stored as session.json, except Tasks, whose truth is tasks.csv.
+type Session struct {
+	Schema  int    `json:"schema_version"`
+	ID      string `json:"session_id"`
+	Source  Source `json:"source"`
+	Flags   Flags  `json:"flags"`
+	Mode    Mode   `json:"mode"`
+	State   string `json:"current_state"` // name of the next stage, or "done"
+	Cycle   int    `json:"cycle"`
+	Attempt int64  `json:"attempt"` // fencing number of the worker that holds it
+
+	Symptom      Symptom       `json:"symptom"`
+	Bad          *Commit       `json:"bad,omitempty"`
+	Reproduction *Reproduction `json:"reproduction,omitempty"`
+	Archaeology  *Archaeology  `json:"archaeology,omitempty"`
+	Hypotheses   []Hypothesis  `json:"hypotheses,omitempty"`
+	RootCause    *RootCause    `json:"root_cause"`
+	Flake        *Flake        `json:"flake,omitempty"`
+	Fix          *Fix          `json:"fix,omitempty"`
+	Confirmation *Confirmation `json:"confirmation"`
+
+	Result     Result     `json:"result,omitempty"`
+	Reason     string     `json:"reason,omitempty"` // why stopped, not reproduced, no fix
+	Question   *Question  `json:"question,omitempty"`
+	Confidence Confidence `json:"confidence"`
+	NotChecked []string   `json:"not_checked,omitempty"`
+	NextStep   string     `json:"next_step,omitempty"` // QD18
+
+	DiagnosisRetries int        `json:"diagnosis_retries"`
+	CrossPhaseLoops  int        `json:"cross_phase_loops"`
+	MaxLoops         int        `json:"max_loops"`
+	Goals            []Goal     `json:"phase_goals"`
+	GoalsDone        bool       `json:"phase_goals_all_done"`
+	SelfIteration    []string   `json:"self_iteration_log"`
+	Patterns         []string   `json:"patterns"`
+	Decisions        []Decision `json:"decisions"`
+
+	Budget    Budget        `json:"budget"`
+	Published Published     `json:"published"`
+	Stages    []StageRecord `json:"stages,omitempty"`
+
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+
+	Tasks []Task `json:"-"`
+}
+
+// Task returns the row with the ID, or nil.
+func (s *Session) Task(id string) *Task {
+	for i := range s.Tasks {
+		if s.Tasks[i].ID == id {
+			return &s.Tasks[i]
+		}
+	}
+	return nil
+}
+
+// Wave returns the rows of a wave, in order.
+func (s *Session) Wave(n int) []Task {
+	var rows []Task
+	for _, t := range s.Tasks {
+		if t.Wave == n {
+			rows = append(rows, t)
+		}
+	}
+	return rows
+}
+
+// Done reports whether the session has ended.
+func (s *Session) Done() bool { return s.State == StateDone }
+
+// StateDone is the State of a session that has ended.
+const StateDone = "done"

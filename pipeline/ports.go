@@ -1,0 +1,79 @@
+package pipeline
+
+import (
+	"context"
+	"time"
+
+	"culprit/internal/session"
+)
+
+// Workspace answers questions about the repository's history. It never
+// changes the repository that was given.
+type Workspace interface {
+	Resolve(ctx context.Context, rev string) (session.Commit, error)
+	// Log lists commits reachable from rev, newest first; paths limits it to
+	// commits that touch them, limit 0 means all.
+	Log(ctx context.Context, rev string, opts LogOptions) ([]session.Commit, error)
+	// Changed lists the files that differ between two commits, renames found.
+	Changed(ctx context.Context, from, to string) ([]session.FileChange, error)
+	// Show reads a file of a commit; a missing one matches fs.ErrNotExist.
+	Show(ctx context.Context, rev, path string) ([]byte, error)
+	// List names all files of a commit.
+	List(ctx context.Context, rev string) ([]string, error)
+	// Blame says for the lines from..to of a file which commit wrote them.
+	Blame(ctx context.Context, rev, path string, from, to int) ([]session.Commit, error)
+}
+
+// LogOptions narrow Workspace.Log.
+type LogOptions struct {
+	FirstParent bool
+	Paths       []string
+	Limit       int
+}
+
+// Runner executes trials, each in a worktree of its own. Equal trials that the
+// session has paid for already are answered from its record when the caller
+// allows it (Repeat counts from there too).
+type Runner interface {
+	// Run executes a trial once. The error is about the machinery (context
+	// over, budget spent, disk full), never about what the trial showed.
+	Run(ctx context.Context, t session.Trial) (session.Observation, error)
+	// Repeat executes a trial n times in parallel.
+	Repeat(ctx context.Context, t session.Trial, n int) (session.Count, []session.Observation, error)
+}
+
+// Investigator tests one hypothesis (wave 1). It cannot write to the
+// repository.
+type Investigator interface {
+	Investigate(ctx context.Context, s *session.Session, t session.Task) session.Finding
+}
+
+// Fixer attempts one fix (wave 2) for a confirmed hypothesis.
+type Fixer interface {
+	Fix(ctx context.Context, s *session.Session, t session.Task) session.FixReport
+}
+
+// Publisher shows the session to people. Every method is idempotent.
+type Publisher interface {
+	// Progress shows the state while the session runs.
+	Progress(ctx context.Context, s *session.Session) error
+	// Propose publishes the verified fix (a branch and a pull request) and
+	// notes what it published in s.Published.
+	Propose(ctx context.Context, s *session.Session) error
+	// Final shows the end result.
+	Final(ctx context.Context, s *session.Session) error
+}
+
+// Store keeps the session durable; *session.Folder is one, a checkpoint to
+// Redis wraps it.
+type Store interface {
+	Save(s *session.Session) error
+	Record(e session.Entry) error
+	Discover(d session.Discovery) (bool, error)
+	Write(name string, data []byte) error
+	Read(name string) ([]byte, error)
+	Remove(name string) error
+}
+
+// Clock tells the time; tests inject one.
+type Clock interface{ Now() time.Time }
