@@ -30,6 +30,7 @@ type Entry struct {
 	Outcome    Outcome `json:"outcome,omitempty"`
 	Reason     string  `json:"reason,omitempty"`
 	Exit       int     `json:"exit,omitempty"`
+	TimedOut   bool    `json:"timed_out,omitempty"`
 	Runs       int     `json:"runs,omitempty"`
 	Failures   int     `json:"failures,omitempty"`
 	DurationMS int64   `json:"duration_ms,omitempty"`

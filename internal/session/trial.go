@@ -34,6 +34,9 @@ type Trial struct {
 	// Adapt lets the run try what an older commit needs (a module file made
 	// on the fly, its own lock file) before it is called untestable.
 	Adapt bool
+	// Newer is the commit whose module and package files Adapt may borrow;
+	// empty means none.
+	Newer string
 	// Timeout bounds the command; 0 means the session's own.
 	Timeout time.Duration
 }
