@@ -1,0 +1,191 @@
+package queue
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+var (
+	claimScript     = script("claim")
+	unclaimScript   = script("unclaim")
+	heartbeatScript = script("heartbeat")
+	completeScript  = script("complete")
+	failScript      = script("fail")
+	snoozeScript    = script("snooze")
+	releaseScript   = script("release")
+	crashScript     = script("crash")
+)
+
+// A Claim is a job that a worker holds by a lease. It is safe for concurrent
+// use. Each method presents the fencing number; ErrLost means that the lease is
+// over and nothing was changed.
+type Claim struct {
+	Job
+	Fence   int64  // higher than that of any earlier claim of any job
+	Attempt int    // from 1; failures count, crashes and releases do not
+	Crashes int    // earlier workers that died or lost the lease
+	Resume  []byte // the last checkpoint; nil: none
+
+	// EnqueuedAt and StartedAt are when the job came and was first claimed.
+	EnqueuedAt, StartedAt time.Time
+
+	q      *Queue
+	worker string
+	token  string
+}
+
+// Claim leases the next job to the worker, whose name must be unique among
+// running workers. ErrEmpty: none is due within its limits.
+func (q *Queue) Claim(ctx context.Context, worker string) (*Claim, error) {
+	token := rand.Text()
+	c, _, err := q.claim(ctx, worker, token)
+	return c, err
+}
+
+// claim is Claim with a token: with the same one it returns the same job again,
+// so that a claim whose answer was lost loses no job. With ErrEmpty it returns
+// how long until another job becomes due or a lease runs out; negative: nothing
+// is known to.
+func (q *Queue) claim(ctx context.Context, worker, token string) (*Claim, time.Duration, error) {
+	got, err := q.run(ctx, claimScript, worker, token, q.opts.Lease.Microseconds()).StringSlice()
+	if err != nil {
+		return nil, 0, fmt.Errorf("claim job: %w", err)
+	}
+	if got[0] == "empty" {
+		us, err := strconv.ParseInt(got[1], 10, 64)
+		if err != nil {
+			return nil, 0, fmt.Errorf("claim job: read wait: %w", err)
+		}
+		return nil, time.Duration(us) * time.Microsecond, ErrEmpty
+	}
+	info, err := parseInfo(got[2:])
+	if err != nil {
+		return nil, 0, fmt.Errorf("claim job: %w", err)
+	}
+	c := &Claim{
+		Job: info.Job, Fence: info.Fence, Attempt: info.Attempt + 1, Crashes: info.Crashes,
+		EnqueuedAt: info.EnqueuedAt, StartedAt: info.StartedAt,
+		q: q, worker: worker, token: token,
+	}
+	if got[1] != "" {
+		if c.Resume, err = unpack([]byte(got[1])); err != nil {
+			// Going on without it repeats work but loses nothing.
+			c.Resume = nil
+		}
+	}
+	return c, 0, nil
+}
+
+// unclaim gives back the job that a claim with this token may have taken.
+func (q *Queue) unclaim(ctx context.Context, token string) error {
+	if err := q.run(ctx, unclaimScript, token).Err(); err != nil {
+		return fmt.Errorf("give back an unanswered claim: %w", err)
+	}
+	return nil
+}
+
+func (c *Claim) call(ctx context.Context, op string, s *redis.Script, args ...any) (string, error) {
+	all := append([]any{c.ID, c.Fence, c.worker}, args...)
+	got, err := c.q.run(ctx, s, all...).StringSlice()
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%s job %s: %w", op, c.ID, err)
+	case got[0] == "lost":
+		return "", fmt.Errorf("%s job %s: %w", op, c.ID, ErrLost)
+	}
+	return got[1], nil
+}
+
+// Heartbeat renews the lease and returns what the worker is asked. SignalLost
+// comes together with ErrLost; with any other error nothing is known.
+func (c *Claim) Heartbeat(ctx context.Context) (Signal, error) {
+	return c.Progress(ctx, "")
+}
+
+// Progress is a Heartbeat that leaves a line for `bot jobs show`.
+func (c *Claim) Progress(ctx context.Context, line string) (Signal, error) {
+	s, err := c.call(ctx, "renew lease of", heartbeatScript, c.q.opts.Lease.Microseconds(), clip(line))
+	if isLost(err) {
+		return SignalLost, err
+	}
+	return Signal(s), err
+}
+
+// Valid renews the lease and returns nil if the worker may publish now:
+// ErrLost, ErrCancelled or ErrSuperseded if it must not. Call it right before
+// each effect that others see.
+func (c *Claim) Valid(ctx context.Context) error {
+	s, err := c.Heartbeat(ctx)
+	if err != nil {
+		return err
+	}
+	if cause := s.cause(); cause != nil {
+		return fmt.Errorf("check lease of job %s: %w", c.ID, cause)
+	}
+	return nil
+}
+
+// Complete ends the job after its result was published.
+func (c *Claim) Complete(ctx context.Context, summary string) error {
+	_, err := c.call(ctx, "complete", completeScript, clip(summary))
+	return err
+}
+
+// Fail ends the attempt. Transient: the job is tried again after the backoff,
+// and not before retryAfter, until Options.MaxAttempts buries it. It returns
+// the job's new state: Retrying or Dead, or that of a stop that was asked.
+func (c *Claim) Fail(ctx context.Context, cause error, kind FailureKind, retryAfter time.Duration) (State, error) {
+	delay := int64(-1)
+	if kind == Transient {
+		delay = c.q.opts.Backoff.next(c.Attempt, retryAfter).Microseconds()
+	}
+	s, err := c.call(ctx, "fail", failScript, clip(errText(cause)), delay, c.q.opts.MaxAttempts)
+	return State(s), err
+}
+
+// Snooze frees the worker until the given time without cost to the job. It
+// returns Snoozed, or the state of a stop that was asked.
+func (c *Claim) Snooze(ctx context.Context, until time.Time, why string) (State, error) {
+	s, err := c.call(ctx, "snooze", snoozeScript, clip(why), until.UnixMicro())
+	return State(s), err
+}
+
+// Release gives the job back to be claimed at once. It returns Queued, or the
+// state of a stop that was asked: releasing is how a worker obeys a signal.
+func (c *Claim) Release(ctx context.Context) (State, error) {
+	s, err := c.call(ctx, "release", releaseScript)
+	return State(s), err
+}
+
+// Crash gives the job back as Reap would have: the worker lives, but the
+// handler panicked. It returns Queued or Dead, or the state of a stop.
+func (c *Claim) Crash(ctx context.Context, why string) (State, error) {
+	s, err := c.call(ctx, "give up crashed", crashScript, clip(why), c.q.opts.MaxCrashes)
+	return State(s), err
+}
+
+// FailureKind decides whether a failure is worth another attempt.
+type FailureKind int
+
+// The kinds of failure.
+const (
+	Permanent FailureKind = iota // trying again cannot help
+	Transient                    // GitHub 5xx, rate limit, Redis, clone
+)
+
+func (s Signal) cause() error {
+	switch s {
+	case SignalCancel:
+		return ErrCancelled
+	case SignalSuperseded:
+		return ErrSuperseded
+	case SignalLost:
+		return ErrLost
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+)
+
+var (
+	reapScript  = script("reap")
+	purgeScript = script("purge")
+)
+
+// reapBatch bounds how long one script holds Redis.
+const reapBatch = 100
+
+// Reap takes up to 100 jobs from workers whose lease ran out. Each lost lease
+// is a crash: the job goes back into the line (recovered), or is buried when
+// it crashed Options.MaxCrashes workers (dead), or ends as it was asked to
+// (also in dead; see its State). Ends are told by whoever calls TakeReport. Any
+// number of workers may reap at any time.
+func (q *Queue) Reap(ctx context.Context) (recovered, dead []Info, err error) {
+	rows, err := q.run(ctx, reapScript, q.opts.MaxCrashes, reapBatch).Slice()
+	if err != nil {
+		return nil, nil, fmt.Errorf("reap jobs: %w", err)
+	}
+	for _, row := range rows {
+		info, err := parseRow(row)
+		if err != nil {
+			return recovered, dead, fmt.Errorf("reap jobs: %w", err)
+		}
+		if info.State.Ended() {
+			dead = append(dead, info)
+		} else {
+			recovered = append(recovered, info)
+		}
+	}
+	return recovered, dead, nil
+}
+
+// Purge forgets up to 100 jobs of each state that ended longer ago than they
+// are kept, and checkpoints likewise. It returns how many jobs it forgot.
+func (q *Queue) Purge(ctx context.Context) (int, error) {
+	n, err := q.run(ctx, purgeScript,
+		q.opts.KeepEnded.Microseconds(), q.opts.KeepCheckpoints.Microseconds(), reapBatch).Int()
+	if err != nil {
+		return 0, fmt.Errorf("purge ended jobs: %w", err)
+	}
+	return n, nil
+}
+
+func parseRow(row any) (Info, error) {
+	fields, ok := row.([]any)
+	if !ok {
+		return Info{}, fmt.Errorf("read job: got %T", row)
+	}
+	flat := make([]string, len(fields))
+	for i, f := range fields {
+		if flat[i], ok = f.(string); !ok {
+			return Info{}, fmt.Errorf("read job: field %d is %T", i, f)
+		}
+	}
+	return parseInfo(flat)
+}
