@@ -1,0 +1,119 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// Finding is one line of `bot doctor`.
+type Finding struct {
+	Name   string // what was looked at: "bwrap: network refused"
+	OK     bool
+	Detail string // what was found
+	Remedy string // what to do, empty when OK
+}
+
+const selfTestTimeout = 20 * time.Second
+
+// Probe tests what this machine can confine, by trying it.
+func Probe(ctx context.Context) []Finding {
+	sealDescriptors()
+	var out []Finding
+	box, err := newBubblewrap(Options{})
+	if err != nil {
+		remedy := "install bubblewrap and allow user namespaces, or run `bot debug --sandbox off` on repositories that you trust"
+		return append(out, Finding{Name: "sandbox", Detail: err.Error(), Remedy: remedy}, limitsFinding())
+	}
+	out = append(out, Finding{Name: "sandbox", OK: true, Detail: "bwrap at " + box.path})
+	out = append(out, SelfTest(ctx, box)...)
+	return append(out, limitsFinding())
+}
+
+// SelfTest tries to break out of box in the simplest ways. A service that runs
+// strangers' code calls it at start and refuses to work unless all are OK.
+func SelfTest(ctx context.Context, box Sandbox) []Finding {
+	dir, err := os.MkdirTemp("", "culprit-probe-")
+	if err != nil {
+		return []Finding{{Name: box.Name(), Detail: err.Error(), Remedy: "make the folder for temporary files writable"}}
+	}
+	defer removeAll(dir)
+	tree := filepath.Join(dir, "tree")
+	secret := filepath.Join(dir, "secret")
+	if err := os.Mkdir(tree, 0o755); err == nil {
+		err = os.WriteFile(secret, []byte("canary"), 0o600)
+	}
+	if err != nil {
+		return []Finding{{Name: box.Name(), Detail: err.Error(), Remedy: "make the folder for temporary files writable"}}
+	}
+	port, closeListener := canaryListener()
+	defer closeListener()
+
+	tests := []struct{ name, script string }{
+		{"system is read-only", `for f in /etc/x /usr/x /x /bin/x; do if (: >"$f") 2>/dev/null; then echo "wrote $f"; exit 1; fi; done`},
+		{"host files are invisible", `if [ -e "` + secret + `" ]; then echo "sees ` + secret + `"; exit 1; fi`},
+		{"environment is scrubbed", `if tr '\0' '\n' </proc/1/environ 2>/dev/null | grep -q '^` + canaryName + `='; then echo "sees the environment of process 1"; exit 1; fi; ` +
+			`if [ -n "$` + canaryName + `" ]; then echo "sees the bot's environment"; exit 1; fi`},
+		{"network is refused", networkScript(port)},
+		{"host processes are invisible", fmt.Sprintf(`if [ "$(ls -d /proc/[0-9]* | wc -l)" -gt 12 ]; then echo "sees other processes"; exit 1; fi; test ! -e /proc/%d/root%s`, os.Getpid(), secret)},
+		{"no capabilities", `grep -q '^CapEff:[[:space:]]*0*$' /proc/self/status || { grep CapEff /proc/self/status; exit 1; }`},
+	}
+	os.Setenv(canaryName, "canary")
+	defer os.Unsetenv(canaryName)
+	var out []Finding
+	for _, test := range tests {
+		var text strings.Builder
+		res, err := box.Run(ctx, Command{Script: test.script, Dir: tree, Timeout: selfTestTimeout, Output: &text})
+		f := Finding{Name: box.Name() + ": " + test.name, OK: err == nil && res.Exit == 0, Detail: "tried from inside: refused"}
+		if !f.OK {
+			f.Detail = firstLine(text.String(), fmt.Sprintf("exit code %d", res.Exit))
+			if err != nil {
+				f.Detail = err.Error()
+			}
+			f.Remedy = "do not run strangers' code with this sandbox; report this with the versions of the kernel and of bwrap"
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// canaryName is set in the bot's own environment during the self-test.
+const canaryName = "CULPRIT_SELFTEST_CANARY"
+
+// canaryListener listens on the host's loopback.
+func canaryListener() (port int, stop func()) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return 1, func() {}
+	}
+	return l.Addr().(*net.TCPAddr).Port, func() { l.Close() }
+}
+
+// networkScript connects with what the shell has itself.
+func networkScript(port int) string {
+	return fmt.Sprintf(`if [ -n "$BASH_VERSION" ]; then if (exec 3<>/dev/tcp/127.0.0.1/%d) 2>/dev/null; then echo "reached the host's loopback"; exit 1; fi; fi; `+
+		`if [ "$(wc -l </proc/net/route)" -gt 1 ]; then echo "has a route"; exit 1; fi`, port)
+}
+
+func limitsFinding() Finding {
+	f := Finding{Name: "sandbox: limits"}
+	if runtime.GOOS != "linux" {
+		f.Detail = "only time and output are limited on " + runtime.GOOS
+		f.Remedy = "run the worker on Linux"
+		return f
+	}
+	memory, pids := controllers()
+	f.OK = true
+	switch {
+	case memory && pids:
+		f.Detail = "memory and processes by control group"
+	default:
+		f.Detail = "memory and processes by sampling, because control groups cannot be written (a limit can be passed for a quarter of a second)"
+	}
+	return f
+}
