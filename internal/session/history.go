@@ -70,8 +70,13 @@ type Hunk struct {
 	OldLines int    `json:"old_lines"`
 	NewStart int    `json:"new_start"`
 	NewLines int    `json:"new_lines"`
-	Text     string `json:"text,omitempty"`  // "-old\n+new\n" lines, without header
-	Whole    bool   `json:"whole,omitempty"` // whole-file change: created, deleted, renamed, binary, mode
+	// Text is "-old\n+new\n" lines without header, and the marker that diff
+	// writes below a line without a newline at the end of a file. With Whole
+	// set it is the file's section of the diff below its "diff --git" line.
+	Text  string `json:"text,omitempty"`
+	Whole bool   `json:"whole,omitempty"` // whole-file change: created, deleted, renamed, binary, mode
+	// Raw is Text where Text is no valid UTF-8, which JSON cannot carry.
+	Raw []byte `json:"raw,omitempty"`
 }
 
 // Location is where the hunk's new side stands.
