@@ -1,0 +1,52 @@
+# Every target is documented here; `make help` prints it.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+
+GO ?= go
+GOLANGCI_VERSION := v2.12.2
+GOVULNCHECK_VERSION := v1.1.4
+FUZZTIME ?= 30s
+BENCHTIME ?= 1s
+BIN := bin/culprit
+
+.PHONY: help demo test check lint vuln bench fuzz build image clean
+
+help: ## list the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: ## the main job on this machine: webhook, queue, worker, comment, fix pull request
+	$(GO) run ./cmd/bot demo
+
+test: ## all tests, with the race detector
+	$(GO) test -race ./...
+
+check: ## format, vet, import rules, golangci-lint, govulncheck
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "not formatted: run gofmt -w"; exit 1; }
+	$(GO) vet ./...
+	$(GO) test ./internal/archtest
+	$(MAKE) lint vuln
+
+lint: ## golangci-lint (built on first use)
+	$(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION) run
+
+vuln: ## govulncheck against the Go vulnerability database (needs the network)
+	$(GO) run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) ./...
+
+bench: ## benchmarks
+	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
+
+fuzz: ## each fuzz target for FUZZTIME (default 30s)
+	@$(GO) list ./... | while read -r pkg; do \
+	  for f in $$($(GO) test -list '^Fuzz' "$$pkg" | grep '^Fuzz'); do \
+	    echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) "$$pkg" || exit 1; \
+	  done; \
+	done
+
+build: ## the binary, static and reproducible, in bin/
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -buildid=' -o $(BIN) ./cmd/bot
+
+image: ## the container image (docker, podman or buildah)
+	docker build -t culprit .
+
+clean: ## remove what the targets made
+	rm -rf bin dist
