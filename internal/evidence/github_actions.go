@@ -1,0 +1,89 @@
+package evidence
+
+import "strings"
+
+// envelope undoes what GitHub Actions puts around each line: a timestamp
+// ("2024-05-01T12:34:56.1234567Z "), with `gh run view --log` the job's and
+// the step's name before it, and the runner's own markers. From
+// "##[group]Run …" it learns which command printed what follows.
+type envelope struct {
+	group   bool
+	command bool // the group shows a command
+}
+
+// open returns the line's own text. skip is true for a line that is the
+// runner's and holds no evidence.
+func (e *envelope) open(s string, p *parser) (text string, skip bool) {
+	s = stamp(s)
+	if strings.HasPrefix(s, "\xef\xbb\xbf") {
+		s = stamp(s[3:])
+	}
+	s = clean(s)
+	if !strings.HasPrefix(s, "##[") {
+		return s, e.group && e.command
+	}
+	switch {
+	case strings.HasPrefix(s, "##[group]"):
+		e.group = true
+		cmd, isRun := strings.CutPrefix(s, "##[group]Run ")
+		if e.command = isRun; isRun {
+			p.flush()
+			p.out.opts.Command = cut(strings.TrimSpace(cmd), maxValue)
+		}
+		return s, true
+	case strings.HasPrefix(s, "##[endgroup]"):
+		e.group, e.command = false, false
+		return s, true
+	case strings.HasPrefix(s, "##[debug]"), strings.HasPrefix(s, "##[section]"), strings.HasPrefix(s, "##[command]"):
+		return s, true
+	}
+	return s, false
+}
+
+// stamp cuts a timestamp, and the names before it, off the line.
+func stamp(s string) string {
+	if n := stampLen(s); n > 0 {
+		return s[n:]
+	}
+	// "job<TAB>step<TAB>2024-…": only within the first names' length.
+	if i := strings.IndexByte(s[:min(len(s), 200)], '\t'); i > 0 {
+		rest := s[i+1:]
+		if j := strings.IndexByte(rest[:min(len(rest), 200)], '\t'); j >= 0 {
+			rest = rest[j+1:]
+			rest = strings.TrimPrefix(rest, "\xef\xbb\xbf")
+			if n := stampLen(rest); n > 0 {
+				return rest[n:]
+			}
+		}
+	}
+	return s
+}
+
+// stampLen is the length of the timestamp that s begins with, and the blank
+// after it; 0 when there is none.
+func stampLen(s string) int {
+	const form = "0000-00-00T00:00:00."
+	if len(s) < len(form)+2 || s[4] != '-' || s[10] != 'T' || s[19] != '.' {
+		return 0
+	}
+	for i := 0; i < len(form); i++ {
+		if form[i] == '0' {
+			if s[i] < '0' || s[i] > '9' {
+				return 0
+			}
+		} else if s[i] != form[i] {
+			return 0
+		}
+	}
+	i := len(form)
+	for i < len(s) && s[i] >= '0' && s[i] <= '9' && i < 32 {
+		i++
+	}
+	if i == len(s) || s[i] != 'Z' {
+		return 0
+	}
+	if i++; i < len(s) && s[i] == ' ' {
+		i++
+	}
+	return i
+}
