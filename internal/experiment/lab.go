@@ -271,6 +271,16 @@ func (l *Lab) Known(t session.Trial) session.Count {
 	return c
 }
 
+// take returns everything that the session has recorded for a trial and counts
+// it as answered: a later Run of the trial is a new one.
+func (l *Lab) take(t session.Trial) []session.Entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := Key(t)
+	l.asked[key] = len(l.recorded[key])
+	return append([]session.Entry(nil), l.recorded[key]...)
+}
+
 // Close waits for running trials and removes the worktrees. A second call does
 // nothing.
 func (l *Lab) Close(ctx context.Context) error {

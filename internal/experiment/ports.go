@@ -17,6 +17,9 @@ type History interface {
 	// Between lists the commits that are reachable from to and not from from,
 	// on any path, newest first, parents after children.
 	Between(ctx context.Context, from, to string) ([]session.Commit, error)
+	// Touching lists the commits reachable from rev that change one of the
+	// paths, newest first; limit 0 means all.
+	Touching(ctx context.Context, rev string, paths []string, limit int) ([]session.Commit, error)
 	// MergeBase is the best common ancestor, or "" when there is none.
 	MergeBase(ctx context.Context, a, b string) (string, error)
 	// Changed lists the files that differ between two commits, renames found.
@@ -26,6 +29,10 @@ type History interface {
 	Show(ctx context.Context, rev, path string) ([]byte, error)
 	// List names all files of a commit.
 	List(ctx context.Context, rev string) ([]string, error)
+	// Diff is git's diff of two commits with -U0 -M --full-index --binary.
+	Diff(ctx context.Context, from, to string) ([]byte, error)
+	// Blob reads an object by its ID.
+	Blob(ctx context.Context, id string) ([]byte, error)
 }
 
 // Trees makes throwaway worktrees that share one object store.
