@@ -1,20 +1,89 @@
 package search
 
-import "culprit/internal/session"
+import (
+	"slices"
+
+	"culprit/internal/session"
+)
 
 // Search is the state of one culprit search. It is not safe for concurrent use.
 type Search struct {
-	n      int
-	opts   Options
-	counts map[int]session.Count
-	runs   int
-	rounds int
+	n     int
+	opts  Options
+	grid  grid
+	none  noChange
+	prior masses
+
+	counts     map[int]session.Count // by index; Skipped counts what taught nothing
+	ran        []int                 // indexes with a decisive run, ascending
+	untestable []int                 // indexes tried without one, ascending
+	runs       int
+	located    int
+	rounds     int
+
+	whole *posterior // over the whole range, kept up to date
+	// What follows from the runs; see settle.
+	settled bool
+	from    int        // the good commit: Good, or the newest pass of a non-monotonic history
+	post    *posterior // over from+1..n-1
+	twice   float64    // probability of a second introduction after from
 }
 
 // New starts a search over candidates 0 (the oldest, whose parent is the known
-// good commit) to n-1 (the known bad commit).
+// good commit) to n-1 (the known bad commit). With n < 1 there is nothing to
+// search, and nothing is decided.
 func New(n int, opts Options) *Search {
-	return &Search{n: n, opts: opts, counts: map[int]session.Count{}}
+	if !(opts.Confidence > 0.5 && opts.Confidence < 1) {
+		opts.Confidence = DefaultConfidence
+	}
+	if opts.Other == "" {
+		opts.Other = session.Untestable
+	}
+	s := &Search{n: max(n, 0), opts: opts, from: Good, counts: map[int]session.Count{}}
+	s.grid, s.none = newGrid(opts.Flaky)
+	s.prior = newMasses(s.n, opts.Weights)
+	if s.n == 0 {
+		return s
+	}
+	s.whole = newPosterior(s.grid, s.none, s.prior, 0, s.n-1)
+	s.whole.summarise()
+	s.know(s.n-1, opts.Bad)
+	s.know(Good, opts.Good)
+	return s
+}
+
+// know takes decisive runs that were made before the search.
+func (s *Search) know(i int, c session.Count) {
+	c.Runs = max(c.Runs, 0)
+	c.Failures = min(max(c.Failures, 0), c.Runs)
+	if c.Runs == 0 {
+		return
+	}
+	s.add(i, session.Count{Runs: c.Runs, Failures: c.Failures})
+}
+
+func (s *Search) add(i int, c session.Count) {
+	old := s.counts[i]
+	sum := session.Count{Runs: old.Runs + c.Runs, Failures: old.Failures + c.Failures, Skipped: old.Skipped + c.Skipped}
+	s.counts[i] = sum
+	s.ran = member(s.ran, i, sum.Runs > 0)
+	s.untestable = member(s.untestable, i, s.dead(i))
+	if c.Runs > 0 {
+		s.whole.observe(i, c.Failures, c.Passes())
+	}
+	s.settled = false
+}
+
+// member puts i into the ascending list, or takes it out.
+func member(list []int, i int, in bool) []int {
+	at, found := slices.BinarySearch(list, i)
+	switch {
+	case in && !found:
+		return slices.Insert(list, at, i)
+	case !in && found:
+		return slices.Delete(list, at, at+1)
+	}
+	return list
 }
 
 // Observe adds the outcome of one run at candidate i, or at the good commit
@@ -23,55 +92,77 @@ func (s *Search) Observe(i int, o session.Outcome) {
 	if i < Good || i >= s.n {
 		return
 	}
-	c := s.counts[i]
-	c.Add(o)
-	s.counts[i] = c
 	s.runs++
+	switch s.decisive(o) {
+	case session.Passed:
+		s.add(i, session.Count{Runs: 1})
+	case session.FailedSame:
+		s.add(i, session.Count{Runs: 1, Failures: 1})
+	default:
+		s.add(i, session.Count{Skipped: 1})
+	}
+	if s.located == 0 && len(s.open()) == 0 {
+		s.located = s.runs
+	}
 }
 
-// bounds are the newest candidate that passed and the oldest that failed.
-func (s *Search) bounds() (lo, hi int) {
-	lo, hi = Good, s.n-1
-	for i, c := range s.counts {
-		if c.Failures > 0 {
-			hi = min(hi, i)
-		} else if c.Runs > 0 {
-			lo = max(lo, i)
+// settle draws the conclusions from all runs: whether the history is
+// monotonic, from where on it is searched, and the posterior there.
+func (s *Search) settle() {
+	if s.settled {
+		return
+	}
+	s.settled = true
+	s.from, s.post = Good, s.whole
+	for {
+		s.twice = 0
+		h := s.introducedTwice()
+		if h.p < 0.5 || h.newestPass <= s.from {
+			s.twice = h.p
+			return
+		}
+		s.from = h.newestPass
+		s.post = newPosterior(s.grid, s.none, s.prior, s.from+1, s.n-1)
+		s.post.summarise()
+		for _, x := range s.ran {
+			if x >= s.from {
+				s.post.observe(x, s.counts[x].Failures, s.counts[x].Passes())
+			}
 		}
 	}
-	return lo, hi
-}
-
-// Next returns up to k candidates to run now, the same one possibly more than
-// once; it is empty when the search is over.
-func (s *Search) Next(k int) []int {
-	lo, hi := s.bounds()
-	var free []int
-	for i := lo + 1; i < hi; i++ {
-		if _, seen := s.counts[i]; !seen {
-			free = append(free, i)
-		}
-	}
-	if k = min(k, len(free)); k <= 0 {
-		return nil
-	}
-	s.rounds++
-	out := make([]int, 0, k)
-	for j := 1; j <= k; j++ {
-		out = append(out, free[(j*len(free)-1)/(k+1)])
-	}
-	return out
 }
 
 // Result says what the observations show.
 func (s *Search) Result() Result {
-	lo, hi := s.bounds()
-	r := Result{Culprit: hi, Probability: 1, Decided: true, Runs: s.runs, Rounds: s.rounds, Located: s.runs, After: 1}
-	for i := lo + 1; i < hi; i++ {
-		r.Alternatives = append(r.Alternatives, i)
-		if _, seen := s.counts[i]; !seen {
-			r.Decided = false
+	r := Result{Culprit: Good, Runs: s.runs, Rounds: s.rounds, Located: s.located}
+	if s.n == 0 {
+		return r
+	}
+	s.settle()
+	p := s.post
+	once := 1 - s.twice
+	r.NonMonotonic = s.from != Good
+	r.AlwaysSo, r.OnlyFlaky = p.alwaysSo*once, (p.p0-p.alwaysSo)*once
+	g := s.bestGroup(p)
+	if max(p.alwaysSo, p.p0-p.alwaysSo) > g.p {
+		r.Probability, r.Before, r.After = max(r.AlwaysSo, r.OnlyFlaky), p.r0, p.r0
+		r.Decided = r.Probability >= s.opts.Confidence
+		return r
+	}
+	r.Probability, r.Before, r.After = g.p*once, g.b, g.a
+	// Within a group the weights alone decide; of equals, the newest has
+	// itself been seen to fail.
+	r.Culprit = g.hi
+	for i := g.hi - 1; i >= g.lo; i-- {
+		if s.prior.between(i, i) > s.prior.between(r.Culprit, r.Culprit)*(1+1e-9) {
+			r.Culprit = i
 		}
 	}
+	for i := g.lo; i <= g.hi; i++ {
+		if i != r.Culprit {
+			r.Alternatives = append(r.Alternatives, i)
+		}
+	}
+	r.Decided = r.Probability >= s.opts.Confidence && len(s.unverified(g)) == 0
 	return r
 }
