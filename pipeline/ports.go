@@ -51,6 +51,9 @@ type Investigator interface {
 // Fixer attempts one fix (wave 2) for a confirmed hypothesis.
 type Fixer interface {
 	Fix(ctx context.Context, s *session.Session, t session.Task) session.FixReport
+	// Necessity leaves each hunk of the fix out in turn and runs the trial:
+	// the failure must be back.
+	Necessity(ctx context.Context, s *session.Session, fix session.Fix, without session.Trial) ([]session.Necessity, error)
 }
 
 // Publisher shows the session to people. Every method is idempotent.
@@ -69,6 +72,7 @@ type Publisher interface {
 type Store interface {
 	Save(s *session.Session) error
 	Record(e session.Entry) error
+	Entries() ([]session.Entry, error)
 	Discover(d session.Discovery) (bool, error)
 	Write(name string, data []byte) error
 	Read(name string) ([]byte, error)
@@ -77,3 +81,20 @@ type Store interface {
 
 // Clock tells the time; tests inject one.
 type Clock interface{ Now() time.Time }
+
+// GoodFinder looks for the last known good commit and verifies a given one.
+type GoodFinder interface {
+	FindGood(ctx context.Context, s *session.Session, t session.Trial) (session.Archaeology, error)
+}
+
+// LogSource fetches the logs of the failed CI jobs that started the session.
+type LogSource interface {
+	Logs(ctx context.Context, s *session.Session) ([]CILog, error)
+}
+
+// CILog is the log of one failed job, size-capped.
+type CILog struct {
+	Name    string // job name
+	Content []byte
+	Note    string // "the log has expired", when there is no content
+}

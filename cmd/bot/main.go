@@ -1,0 +1,23 @@
+// Command bot is Culprit: it finds, proves and mends what made CI red.
+//
+// Run it without arguments for the list of commands.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	app := App{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Args: os.Args[1:], LookupEnv: os.LookupEnv, Now: time.Now,
+	}
+	code := app.Run(ctx)
+	stop()
+	os.Exit(code)
+}

@@ -1,0 +1,44 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+)
+
+// checkout resolves the revisions that the session is about. Nothing is ever
+// checked out in the repository that was given: runs use private worktrees.
+func checkout(ctx context.Context, e *env) (Outcome, error) {
+	s := e.s
+	rev := s.Flags.Bad
+	if rev == "" {
+		rev = s.Source.SHA
+	}
+	if rev == "" {
+		rev = "HEAD"
+	}
+	bad, err := e.Workspace.Resolve(ctx, rev)
+	if err != nil {
+		return nil, err
+	}
+	s.Bad = &bad
+	if s.Source.SHA == "" {
+		s.Source.SHA = bad.SHA
+	}
+	if s.Flags.Good != "" {
+		// Resolved now, so that a mistyped revision is told before work begins.
+		if _, err := e.Workspace.Resolve(ctx, s.Flags.Good); err != nil {
+			return nil, err
+		}
+	}
+	for i, o := range s.Flags.Overlay {
+		c, err := e.Workspace.Resolve(ctx, o.Rev)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := e.Workspace.Show(ctx, c.SHA, o.Path); err != nil {
+			return nil, fmt.Errorf("read overlay %s:%s: %w", o.Rev, o.Path, err)
+		}
+		s.Flags.Overlay[i].Rev = c.SHA
+	}
+	return Advance{fmt.Sprintf("failing revision is %s %q", bad.Short(), bad.Subject)}, nil
+}

@@ -1,0 +1,194 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"culprit/internal/experiment/rate"
+	"culprit/internal/patch"
+	"culprit/internal/report"
+	"culprit/internal/session"
+)
+
+// confirm proves the fix by running both sides (CR13, DB6): the failing test
+// fails without and passes with it, no hunk is dispensable, the wider suite
+// has no new failure, and verify.sh says the same in the reader's hands.
+func confirm(ctx context.Context, e *env) (Outcome, error) {
+	s := e.s
+	if err := e.restore(ctx); err != nil {
+		return nil, err
+	}
+	if bad := patch.Check(s.Fix.Patch, patch.DefaultPolicy()); len(bad) > 0 {
+		return e.unproven("the patch is not allowed: " + bad[0].String())
+	}
+	c := &session.Confirmation{Timestamp: e.Clock.Now().UTC().Format(time.RFC3339)}
+	s.Confirmation = c
+	without, with := e.trial("before the fix"), e.patched("after the fix", s.Fix.Edits)
+	runs := max(e.limits.proofs, rate.RunsFor(failureRate(s), .99))
+	var err error
+	if c.Before, _, err = e.Runner.Repeat(ctx, without, e.limits.proofs); err != nil {
+		return nil, err
+	}
+	if c.After, _, err = e.Runner.Repeat(ctx, with, runs); err != nil {
+		return nil, err
+	}
+	switch {
+	case c.Before.Failures == 0:
+		return e.unproven("the failure is not seen any more without the fix")
+	case c.After.Runs < runs || c.After.Failures > 0:
+		return e.unproven(fmt.Sprintf("with the fix the test passes only %d of %d runs", c.After.Passes(), runs))
+	}
+	if c.Necessity, err = e.Fixer.Necessity(ctx, s, *s.Fix, without); err != nil {
+		return nil, err
+	}
+	if c.Suite, err = e.suite(ctx); err != nil {
+		return nil, err
+	}
+	if len(c.Suite.NewFailures) > 0 {
+		return e.unproven(fmt.Sprintf("with the fix %d tests fail that passed before: %s", len(c.Suite.NewFailures), list(c.Suite.NewFailures)))
+	}
+	if err := e.proveScript(ctx, "verify.sh", report.VerifyScript(s), true); err != nil {
+		return nil, err
+	}
+	if !c.VerifyRun || c.VerifyAfter != 0 || c.VerifyBefore == 0 {
+		return e.unproven(fmt.Sprintf("verify.sh exits %d with the fix and %d without it", c.VerifyAfter, c.VerifyBefore))
+	}
+	c.TestResult, c.Overall, s.Result = "passed", "confirmed", session.ResultFixed
+	e.discover(session.Discovery{TS: e.Clock.Now().UTC(), Worker: s.Fix.Task, Type: "fix_applied", Data: map[string]any{
+		"location": s.Fix.Hunks[0].Location(), "description": s.Fix.Strategy,
+	}})
+	return Advance{fmt.Sprintf("fails %d/%d before, passes %d/%d after; %s", c.Before.Failures, c.Before.Runs, c.After.Passes(), c.After.Runs, suiteLine(c.Suite))}, nil
+}
+
+// unproven ends the session with its cause and without a fix.
+func (e *env) unproven(why string) (Outcome, error) {
+	s := e.s
+	if s.Confirmation == nil {
+		s.Confirmation = &session.Confirmation{Timestamp: e.Clock.Now().UTC().Format(time.RFC3339)}
+	}
+	s.Confirmation.TestResult, s.Confirmation.Overall, s.Confirmation.Why = "failed", "needs_rework", why
+	if row := s.Task(s.Fix.Task); row != nil {
+		row.FixResult, row.Verified, row.Error = session.FixFailed, "false", why
+	}
+	return Stop{session.ResultRootCause, "the fix was not proven: " + why}, nil
+}
+
+// patched is the reproduction with edits of a fix on top of the overlay.
+func (e *env) patched(name string, edits []session.Edit) session.Trial {
+	t := e.trial(name)
+	t.Task = e.s.Fix.Task
+	t.Edits = append(slices.Clone(t.Edits), edits...)
+	return t
+}
+
+// failureRate of the reproduction, at least a value that bounds the proof.
+func failureRate(s *session.Session) float64 {
+	c := s.Reproduction.Count
+	if c.Runs == 0 {
+		return 1
+	}
+	return float64(c.Failures) / float64(c.Runs)
+}
+
+// restore makes the fix's content available again after a restart: the fixer
+// is asked once more and answers from the recorded runs.
+func (e *env) restore(ctx context.Context) error {
+	s := e.s
+	if s.Fix == nil || s.Fix.Edits != nil {
+		return nil
+	}
+	row := s.Task(s.Fix.Task)
+	if row == nil {
+		return fmt.Errorf("restore fix %s: its row is gone from tasks.csv", s.Fix.Task)
+	}
+	again := e.Fixer.Fix(ctx, s, *row)
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	if again.Fix == nil || again.Result != session.Fixed {
+		return fmt.Errorf("restore fix %s: the recorded runs do not lead to it again: %s", s.Fix.Task, again.Findings)
+	}
+	s.Fix, s.Fixes[s.Fix.Task] = again.Fix, again.Fix
+	return nil
+}
+
+// suite compares the wider suite with and without the fix. A test that fails
+// newly is run again before it counts: known flakes are told apart.
+func (e *env) suite(ctx context.Context) (*session.SuiteComparison, error) {
+	s := e.s
+	cmp := &session.SuiteComparison{Command: s.Reproduction.Suite}
+	if cmp.Command == "" {
+		cmp.Note = "no command for the wider suite is known"
+		e.note("the wider suite: %s", cmp.Note)
+		return cmp, nil
+	}
+	// Each test of the suite counts by itself, so no target is looked for.
+	whole := func(name string, edits []session.Edit) session.Trial {
+		t := e.trial(name)
+		t.Command, t.Target, t.Adapt = cmp.Command, session.Target{}, false
+		t.Edits = append(slices.Clone(t.Edits), edits...)
+		return t
+	}
+	before, err := e.Runner.Run(ctx, whole("suite before the fix", nil))
+	if err != nil {
+		return nil, err
+	}
+	after, err := e.Runner.Run(ctx, whole("suite after the fix", s.Fix.Edits))
+	if err != nil {
+		return nil, err
+	}
+	old, now := failing(before.Report), failing(after.Report)
+	fresh := minus(now, old)
+	if len(fresh) > 0 {
+		again, err := e.Runner.Run(ctx, whole("suite after the fix", s.Fix.Edits))
+		if err != nil {
+			return nil, err
+		}
+		twice := failing(again.Report)
+		fresh = slices.DeleteFunc(fresh, func(id string) bool { return !slices.Contains(twice, id) })
+	}
+	cmp.Passed, cmp.Failed, cmp.Baseline = after.Report.NPassed, len(now), len(old)
+	cmp.NewFailures, cmp.Fixed = fresh, minus(old, now)
+	switch {
+	case after.Outcome == session.Untestable && len(now) == 0:
+		cmp.Note = "the suite could not be run: " + after.Reason
+	case after.TimedOut || before.TimedOut:
+		cmp.Note = "the suite did not finish in time"
+	case after.Exit != 0 && len(now) == 0:
+		cmp.Note = "the suite's output names no failing test, but it exits " + fmt.Sprint(after.Exit)
+	}
+	if cmp.Note != "" {
+		e.note("the wider suite: %s", cmp.Note)
+	}
+	return cmp, nil
+}
+
+func failing(r session.TestReport) []string {
+	var ids []string
+	for _, f := range r.Failures {
+		if id := f.ID(); !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// minus is the part of a that is not in b.
+func minus(a, b []string) []string {
+	var out []string
+	for _, x := range a {
+		if !slices.Contains(b, x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func suiteLine(c *session.SuiteComparison) string {
+	if c.Note != "" {
+		return c.Note
+	}
+	return fmt.Sprintf("%d tests pass, %d newly fail", c.Passed, len(c.NewFailures))
+}

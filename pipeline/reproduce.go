@@ -1,0 +1,321 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"culprit/internal/evidence"
+	"culprit/internal/experiment/rate"
+	"culprit/internal/report"
+	"culprit/internal/session"
+	"culprit/internal/toolchain"
+)
+
+// plan is one way to make the failure appear.
+type plan struct {
+	command string
+	kit     toolchain.Kit
+	known   *session.Failure // the failure that is expected, when one is named
+	alone   bool
+}
+
+// reproduce makes the failure happen here, by the smallest command that shows
+// it, says how often it happens, and writes repro.sh (DB3).
+func reproduce(ctx context.Context, e *env) (Outcome, error) {
+	s := e.s
+	t, err := newTree(ctx, e.Workspace, s.Bad.SHA)
+	if err != nil {
+		return nil, err
+	}
+	kits := toolchain.Detect(t, s.Symptom.Failures)
+	plans := plansFor(s, t, kits)
+	if len(plans) == 0 {
+		return nil, &session.UserError{
+			Code: "no-test-command", What: "no test command is known for this repository",
+			Do: "give one with --test 'CMD'",
+		}
+	}
+	s.Reproduction = &session.Reproduction{Setup: s.Flags.Setup, Overlay: s.Flags.Overlay}
+	var last session.Observation
+	for _, p := range plans {
+		obs, done, err := e.attempt(ctx, t, p)
+		if err != nil {
+			return nil, err
+		}
+		if done {
+			return e.classify(ctx)
+		}
+		last = obs
+	}
+	return e.seldom(ctx, t, plans, last)
+}
+
+// plansFor lists the ways, most specific first: the failures that are named,
+// each alone; then the command that was given; then the whole suite.
+func plansFor(s *session.Session, t *tree, kits []toolchain.Kit) []plan {
+	var plans []plan
+	given, known := toolchain.FromCommand(s.Flags.Test, t)
+	if s.Flags.Test != "" {
+		if !known {
+			given = toolchain.Kit{Name: "command", Suite: s.Flags.Test}
+		}
+		kits = []toolchain.Kit{given}
+	}
+	for i := range s.Symptom.Failures {
+		f := &s.Symptom.Failures[i]
+		for _, k := range kits {
+			if cmd, ok := k.One(*f); ok && len(plans) < 3 {
+				plans = append(plans, plan{command: cmd, kit: k, known: f, alone: true})
+				break
+			}
+		}
+	}
+	if s.Flags.Test != "" {
+		return append(plans, plan{command: s.Flags.Test, kit: given})
+	}
+	for _, k := range kits {
+		if k.Suite != "" {
+			plans = append(plans, plan{command: k.Suite, kit: k})
+		}
+	}
+	return plans
+}
+
+// attempt runs a plan once. When it fails for the expected reason, the session
+// has its reproduction, narrowed to the one test where that shows the same.
+func (e *env) attempt(ctx context.Context, t *tree, p plan) (session.Observation, bool, error) {
+	r := e.s.Reproduction
+	r.Command, r.Alone, r.Toolchain = p.command, p.alone, p.kit.Name
+	if e.s.Flags.Setup == "" {
+		r.Setup = p.kit.Setup
+	}
+	r.Suite = p.kit.Suite
+	if p.known != nil {
+		r.Target = targetOf(*p.known, []session.Failure{*p.known})
+	} else {
+		r.Target = session.Target{}
+	}
+	obs, err := e.Runner.Run(ctx, e.trial("reproduce"))
+	if err != nil {
+		return obs, false, err
+	}
+	if obs.Exit == 127 && e.s.Flags.Test != "" && p.known == nil && len(obs.Report.Failures) <= 1 {
+		return obs, false, &session.UserError{
+			Code: "test-command-missing", What: fmt.Sprintf("the test command %q does not exist in the sandbox", e.s.Flags.Test),
+			Do: "check the command and its PATH; programs under a home folder are not visible in the sandbox",
+		}
+	}
+	if obs.Exit == 0 || p.known != nil && obs.Outcome != session.FailedSame {
+		return obs, false, nil
+	}
+	lead, related := leading(obs, p)
+	r.Failure = &lead
+	r.Target = targetOf(lead, related)
+	r.Overlay = e.overlay(t, p.kit, lead)
+	if p.alone {
+		return obs, true, nil
+	}
+	return obs, true, e.narrow(ctx, p.kit, lead)
+}
+
+// narrow replaces the command by one that runs the failing test alone, if that
+// fails for the same reason.
+func (e *env) narrow(ctx context.Context, kit toolchain.Kit, lead session.Failure) error {
+	r := e.s.Reproduction
+	alone, ok := kit.One(lead)
+	if !ok || alone == r.Command {
+		r.Alone = ok
+		return nil
+	}
+	whole := r.Command
+	r.Command, r.Alone = alone, true
+	obs, err := e.Runner.Run(ctx, e.trial("reproduce alone"))
+	if err != nil {
+		return err
+	}
+	if obs.Outcome != session.FailedSame {
+		e.decide("reproduce", "the test passes alone (%s); the whole command is the reproduction", obs.Outcome)
+		r.Command, r.Alone = whole, false
+	}
+	return nil
+}
+
+// leading picks the failure that a run is about: one of the kind that is
+// expected, else the first; and the failures that belong to it.
+func leading(obs session.Observation, p plan) (session.Failure, []session.Failure) {
+	fs := obs.Report.Failures
+	if len(fs) == 0 {
+		f := session.Failure{Kind: session.KindCommand, Command: p.command, Message: lastLines(obs.Output, 5)}
+		f.Signature = evidence.Signature(f)
+		return f, []session.Failure{f}
+	}
+	lead := fs[0]
+	if p.known != nil {
+		for _, f := range fs {
+			if f.Test == p.known.Test {
+				lead = f
+				break
+			}
+		}
+	}
+	return lead, fs
+}
+
+// targetOf is what later runs are looked at for. Sibling subtests that fail
+// with the lead (the same top-level test of the same package) count as the
+// same failure.
+func targetOf(lead session.Failure, all []session.Failure) session.Target {
+	t := session.Target{Package: lead.Package, Kind: lead.Kind, Signature: lead.Signature}
+	if lead.Test == "" {
+		return t
+	}
+	t.Tests = []string{lead.Test}
+	parent, _, _ := strings.Cut(lead.Test, "/")
+	for _, f := range all {
+		top, _, isSub := strings.Cut(f.Test, "/")
+		if isSub && f.Test != lead.Test && top == parent && f.Package == lead.Package && lead.Test != parent {
+			t.Tests = append(t.Tests, f.Test)
+		}
+	}
+	return t
+}
+
+// overlay names the files that carry the reproduction to older commits.
+func (e *env) overlay(t *tree, kit toolchain.Kit, f session.Failure) []session.Overlay {
+	out := e.s.Flags.Overlay
+	if len(out) > 0 {
+		return out
+	}
+	for _, file := range kit.TestFiles(f, t.files) {
+		out = append(out, session.Overlay{Rev: e.s.Bad.SHA, Path: file})
+	}
+	return out
+}
+
+// trial is the reproduction as a trial at the bad commit.
+func (e *env) trial(name string) session.Trial {
+	r := e.s.Reproduction
+	return session.Trial{
+		Name: name, Rev: e.s.Bad.SHA, Edits: e.overlayEdits, Setup: r.Setup, Command: r.Command, Target: r.Target, Adapt: true,
+	}
+}
+
+// classify repeats the reproduction until it is known whether it fails every
+// time, then writes repro.sh and runs it.
+func (e *env) classify(ctx context.Context) (Outcome, error) {
+	s, r := e.s, e.s.Reproduction
+	if err := e.loadOverlay(ctx); err != nil {
+		return nil, err
+	}
+	trial := e.trial("reproduce")
+	count, _, err := e.Runner.Repeat(ctx, trial, e.limits.repeats)
+	if err != nil {
+		return nil, err
+	}
+	if count.Failures > 0 && count.Passes() > 0 || count.Failures < count.Runs {
+		more, _, err := e.Runner.Repeat(ctx, trial, e.limits.flakyRuns-e.limits.repeats)
+		if err != nil {
+			return nil, err
+		}
+		count = sum(count, more)
+	}
+	return e.settle(ctx, count, s, r)
+}
+
+func (e *env) settle(ctx context.Context, count session.Count, s *session.Session, r *session.Reproduction) (Outcome, error) {
+	r.Count = count
+	r.Interval = rate.Interval95(count.Failures, count.Runs)
+	r.Reproduced = count.Failures > 0
+	r.Flaky = r.Reproduced && count.Passes() > 0
+	if !r.Reproduced {
+		r.Why = fmt.Sprintf("it failed once and then passed %d of %d runs", count.Passes(), count.Runs)
+		return Stop{session.ResultNotReproduced, r.Why}, nil
+	}
+	if err := e.proveScript(ctx, "repro.sh", report.ReproScript(s), false); err != nil {
+		return nil, err
+	}
+	e.discover(session.Discovery{TS: e.Clock.Now().UTC(), Worker: "reproduce", Type: "reproduction_path", Data: map[string]any{
+		"trigger": r.Command, "steps": []string{"git checkout " + s.Bad.SHA, r.Command},
+		"frequency": fmt.Sprintf("%d of %d runs", count.Failures, count.Runs),
+	}})
+	if r.Flaky {
+		return Advance{fmt.Sprintf("flaky: %s fails %d of %d runs (95 %% interval %.0f–%.0f %%)", target(r), count.Failures, count.Runs, 100*r.Interval.Low, 100*r.Interval.High)}, nil
+	}
+	return Advance{fmt.Sprintf("%s fails %d of %d runs", target(r), count.Failures, count.Runs)}, nil
+}
+
+// seldom is reached when no plan failed at once. A failure that CI saw may
+// show only sometimes, so the first plan is repeated before giving up.
+func (e *env) seldom(ctx context.Context, t *tree, plans []plan, last session.Observation) (Outcome, error) {
+	s, r := e.s, e.s.Reproduction
+	p := plans[0]
+	if p.known != nil && last.Outcome != session.Untestable {
+		r.Command, r.Alone, r.Target, r.Suite, r.Toolchain = p.command, p.alone, targetOf(*p.known, []session.Failure{*p.known}), p.kit.Suite, p.kit.Name
+		r.Failure = p.known
+		r.Overlay = e.overlay(t, p.kit, *p.known)
+		if err := e.loadOverlay(ctx); err != nil {
+			return nil, err
+		}
+		count, _, err := e.Runner.Repeat(ctx, e.trial("reproduce"), e.limits.flakyRuns)
+		if err != nil {
+			return nil, err
+		}
+		if count.Failures > 0 {
+			return e.settle(ctx, count, s, r)
+		}
+		r.Count = count
+		r.Interval = rate.Interval95(count.Failures, count.Runs)
+	}
+	r.Why = whyNot(last, r)
+	if s.Flags.Bad != "" {
+		r.Why = fmt.Sprintf("--bad %s does not fail: %s", s.Flags.Bad, r.Why)
+	}
+	return Stop{session.ResultNotReproduced, r.Why}, nil
+}
+
+func whyNot(last session.Observation, r *session.Reproduction) string {
+	switch {
+	case last.Outcome == session.Untestable && last.Reason != "":
+		return "the test could not be run here: " + last.Reason
+	case r.Count.Runs > 0:
+		return fmt.Sprintf("%s passed %d of %d runs here", target(r), r.Count.Passes(), r.Count.Runs)
+	case last.Exit != 0:
+		return "the command fails here for another reason: " + last.Reason
+	}
+	return fmt.Sprintf("%q passes here", r.Command)
+}
+
+// loadOverlay reads the files that carry the reproduction; every trial from
+// now on has them.
+func (e *env) loadOverlay(ctx context.Context) error {
+	e.overlayEdits = nil
+	if e.s.Reproduction == nil {
+		return nil
+	}
+	for _, o := range e.s.Reproduction.Overlay {
+		data, err := e.Workspace.Show(ctx, o.Rev, o.Path)
+		if err != nil {
+			return fmt.Errorf("read overlay %s:%s: %w", short(o.Rev), o.Path, err)
+		}
+		e.overlayEdits = append(e.overlayEdits, session.Edit{Path: o.Path, Content: data})
+	}
+	return nil
+}
+
+// target names the failure for people.
+func target(r *session.Reproduction) string {
+	if len(r.Target.Tests) > 0 {
+		return r.Target.Tests[0]
+	}
+	return r.Command
+}
+
+func sum(a, b session.Count) session.Count {
+	return session.Count{Runs: a.Runs + b.Runs, Failures: a.Failures + b.Failures, Other: a.Other + b.Other, Skipped: a.Skipped + b.Skipped}
+}
+
+func lastLines(s string, n int) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
