@@ -1,0 +1,198 @@
+package githubtest
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// eventPermission is what an installation must have to get an event.
+var eventPermission = map[string]string{
+	"issues": "issues", "issue_comment": "issues", "pull_request": "pull_requests", "pull_request_review": "pull_requests",
+	"pull_request_review_comment": "pull_requests", "push": "contents", "check_run": "checks", "check_suite": "checks",
+	"workflow_run": "actions", "workflow_job": "actions",
+}
+
+// emit sends an event of a repository to every App that subscribed to it and
+// is installed there. only, when set, restricts it to one App.
+func (s *Server) emit(r *repository, event, action string, sender *user, only *app, payload obj) {
+	for _, in := range s.installs {
+		if !in.covers(r) || !in.suspended.IsZero() || only != nil && in.app != only || !slices.Contains(in.events, event) {
+			continue
+		}
+		if need := eventPermission[event]; in.permissions[need] == "" && !(event == "issue_comment" && in.permissions["pull_requests"] != "") {
+			continue
+		}
+		v := obj{"repository": s.eventRepoJSON(r), "sender": s.userJSON(sender), "installation": obj{"id": in.id, "node_id": nodeID("Installation", in.id)}}
+		if action != "" {
+			v["action"] = action
+		}
+		if r.owner.kind == "Organization" {
+			v["organization"] = s.orgJSON(r.owner)
+		}
+		maps.Copy(v, payload)
+		s.enqueue(in.app, event, action, in, r, v)
+	}
+}
+
+// eventRepoJSON is the repository as webhooks carry it.
+func (s *Server) eventRepoJSON(r *repository) obj {
+	v := s.repoJSON(r)
+	v["custom_properties"] = obj{}
+	return v
+}
+
+func (s *Server) orgJSON(u *user) obj {
+	o := s.api() + "/orgs/" + u.login
+	return obj{
+		"login": u.login, "id": u.id, "node_id": nodeID("Organization", u.id), "url": o, "repos_url": o + "/repos", "events_url": o + "/events",
+		"hooks_url": o + "/hooks", "issues_url": o + "/issues", "members_url": o + "/members{/member}",
+		"public_members_url": o + "/public_members{/member}", "avatar_url": fmt.Sprintf("%s/_avatars/%d", s.base, u.id), "description": nil,
+	}
+}
+
+func (s *Server) emitIssue(r *repository, i *issue, action string, u *user, extra obj) {
+	payload := obj{"issue": s.issueJSON(r, i)}
+	maps.Copy(payload, extra)
+	s.emit(r, "issues", action, u, nil, payload)
+}
+
+func (s *Server) emitComment(r *repository, i *issue, c *comment, action string, u *user, extra obj) {
+	payload := obj{"issue": s.issueJSON(r, i), "comment": s.commentJSON(r, i, c)}
+	maps.Copy(payload, extra)
+	s.emit(r, "issue_comment", action, u, nil, payload)
+}
+
+func (s *Server) emitPull(r *repository, i *issue, action string, u *user, extra obj) {
+	payload := obj{"number": i.number, "pull_request": s.fullPullJSON(r, i)}
+	maps.Copy(payload, extra)
+	s.emit(r, "pull_request", action, u, nil, payload)
+}
+
+func (s *Server) emitReview(r *repository, i *issue, v *review, u *user) {
+	review := s.reviewJSON(r, i, v)
+	review["state"] = strings.ToLower(v.state) // webhooks, unlike REST, have it in lower case
+	review["body"] = orNull(v.body)
+	s.emit(r, "pull_request_review", "submitted", u, nil, obj{"review": review, "pull_request": s.pullJSON(r, i)})
+}
+
+func (s *Server) emitReviewComment(r *repository, i *issue, x *reviewComment, u *user) {
+	s.emit(r, "pull_request_review_comment", "created", u, nil, obj{"comment": s.reviewCommentJSON(r, i, x), "pull_request": s.pullJSON(r, i)})
+}
+
+func (s *Server) emitCheck(r *repository, c *checkRun, action string, u *user, extra obj) {
+	run := s.checkJSON(r, c)
+	st := s.suiteJSON(r, c.suite)
+	for _, key := range []string{"repository", "head_commit", "latest_check_runs_count", "check_runs_url", "rerequestable", "runs_rerequestable"} {
+		delete(st, key)
+	}
+	run["check_suite"] = st
+	payload := obj{"check_run": run}
+	maps.Copy(payload, extra)
+	var only *app
+	if action == "rerequested" || action == "requested_action" {
+		only = c.suite.app // others do not hear of it
+	}
+	s.emit(r, "check_run", action, u, only, payload)
+}
+
+func (s *Server) emitSuite(r *repository, st *suite, action string, u *user) {
+	v := s.suiteJSON(r, st)
+	delete(v, "repository")
+	var only *app
+	if action != "completed" {
+		only = st.app
+	}
+	s.emit(r, "check_suite", action, u, only, obj{"check_suite": v})
+}
+
+func (s *Server) emitRun(r *repository, w *run, action string, u *user) {
+	wf := w.workflow
+	html := s.webURL(r) + "/blob/" + r.defaultBranch + "/" + wf.path
+	s.emit(r, "workflow_run", action, u, nil, obj{
+		"workflow_run": s.runJSON(r, w, w.last()),
+		"workflow": obj{
+			"id": wf.id, "node_id": nodeID("Workflow", wf.id), "name": wf.name, "path": wf.path, "state": "active",
+			"created_at": stamp(wf.created), "updated_at": stamp(wf.created), "html_url": html,
+			"url":       fmt.Sprintf("%s/actions/workflows/%d", s.repoURL(r), wf.id),
+			"badge_url": s.webURL(r) + "/workflows/" + url.PathEscape(wf.name) + "/badge.svg",
+		},
+	})
+}
+
+func (s *Server) emitPush(r *repository, p Push, u *user) {
+	commits := []obj{}
+	var head any
+	if p.After != zeroSHA {
+		args := []string{"--reverse", "--max-count=2048", p.After, "--not", "--exclude=" + p.Ref, "--branches", "--"}
+		if p.Before != zeroSHA {
+			args = []string{"--reverse", "--max-count=2048", p.Before + ".." + p.After, "--"}
+		}
+		list, _ := s.logCommits(r, args...)
+		for _, c := range list {
+			commits = append(commits, s.pushCommitJSON(r, c))
+		}
+		if sha := s.resolve(r, p.After); sha != "" {
+			if c, err := s.readCommit(r, sha); err == nil {
+				head = s.pushCommitJSON(r, c)
+			}
+		}
+	}
+	s.emit(r, "push", "", u, nil, obj{
+		"ref": p.Ref, "before": p.Before, "after": p.After, "created": p.Before == zeroSHA, "deleted": p.After == zeroSHA, "forced": p.Forced,
+		"base_ref": nil, "compare": s.webURL(r) + "/compare/" + p.Before[:12] + "..." + p.After[:12], "commits": commits, "head_commit": head,
+		"pusher": obj{"name": u.login, "email": u.email},
+	})
+}
+
+func (s *Server) pushCommitJSON(r *repository, c commitInfo) obj {
+	v := s.simpleCommitJSON(c)
+	added, removed, modified := []string{}, []string{}, []string{}
+	files, _ := s.git(r, "diff-tree", "-r", "-z", "--no-renames", "--name-status", c.firstParent(), c.sha, "--")
+	tok := strings.Split(files, "\x00")
+	for n := 0; n+1 < len(tok); n += 2 {
+		switch tok[n] {
+		case "A":
+			added = append(added, tok[n+1])
+		case "D":
+			removed = append(removed, tok[n+1])
+		default:
+			modified = append(modified, tok[n+1])
+		}
+	}
+	maps.Copy(v, obj{"distinct": true, "url": s.webURL(r) + "/commit/" + c.sha, "added": added, "removed": removed, "modified": modified})
+	return v
+}
+
+// emitInstallation tells an App about one of its installations.
+func (s *Server) emitInstallation(in *installation, action string, u *user) {
+	repos := []obj{}
+	for _, r := range s.repos {
+		if in.covers(r) {
+			repos = append(repos, obj{"id": r.id, "node_id": nodeID("Repository", r.id), "name": r.name, "full_name": r.fullName(), "private": r.private})
+		}
+	}
+	payload := obj{"action": action, "installation": s.installationJSON(in), "repositories": repos, "requester": nil, "sender": s.userJSON(u)}
+	s.enqueue(in.app, "installation", action, in, nil, payload)
+}
+
+// Ping sends the ping event to an App.
+func (s *Server) Ping(appID int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.appByID(appID)
+	if a == nil {
+		return fmt.Errorf("ping: no App %d", appID)
+	}
+	s.enqueue(a, "ping", "", nil, nil, obj{
+		"zen": "Keep it logically awesome.", "hook_id": a.hookID,
+		"hook": obj{
+			"type": "App", "id": a.hookID, "name": "web", "active": true, "events": a.Events, "app_id": a.ID,
+			"config":     obj{"content_type": "json", "url": a.WebhookURL, "insecure_ssl": "0", "secret": "********"},
+			"updated_at": stamp(a.created), "created_at": stamp(a.created), "deliveries_url": s.api() + "/app/hook/deliveries",
+		},
+	})
+	return nil
+}

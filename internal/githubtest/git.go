@@ -1,0 +1,222 @@
+package githubtest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// gitEnv keeps the machine's configuration out of the server's git.
+func gitEnv(extra ...string) []string {
+	env := []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull,
+		"GIT_TERMINAL_PROMPT=0", "GIT_AUTHOR_NAME=GitHub", "GIT_AUTHOR_EMAIL=noreply@github.com",
+		"GIT_COMMITTER_NAME=GitHub", "GIT_COMMITTER_EMAIL=noreply@github.com",
+	}
+	return append(env, extra...)
+}
+
+// git runs one git command in a bare repository and returns its output.
+func (s *Server) git(r *repository, args ...string) (string, error) {
+	return s.gitWith(r, nil, nil, args...)
+}
+
+func (s *Server) gitWith(r *repository, stdin []byte, env []string, args ...string) (string, error) {
+	cmd := exec.CommandContext(s.ctx, s.gitPath, append([]string{"--git-dir=" + r.dir, "-c", "core.quotePath=false"}, args...)...)
+	cmd.Env = gitEnv(env...)
+	cmd.Stdin = bytes.NewReader(stdin)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return string(out), fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(stderr.String()))
+	}
+	return string(out), nil
+}
+
+// workflowHook refuses, as GitHub does, a push by an App that changes workflow
+// files without the permission for it.
+const workflowHook = `#!/bin/sh
+[ "$GITHUBTEST_WORKFLOWS" = refuse ] || exit 0
+case "$3" in *[!0]*) ;; *) exit 0 ;; esac
+file=$(git log --format= --name-only "$3" --not --all -- .github/workflows | head -n 1)
+[ -z "$file" ] && exit 0
+echo "refusing to allow a GitHub App to create or update workflow \` + "`$file\\`" + ` without \` + "`workflows\\`" + ` permission" >&2
+exit 1
+`
+
+func (s *Server) initGit(r *repository) error {
+	if err := os.MkdirAll(filepath.Dir(r.dir), 0o755); err != nil {
+		return err
+	}
+	cmd := exec.Command(s.gitPath, "init", "--quiet", "--bare", "--template=", "--initial-branch="+r.defaultBranch, r.dir)
+	cmd.Env = gitEnv()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("git init: %w: %s", err, out)
+	}
+	for _, kv := range [][2]string{
+		{"http.receivepack", "true"}, {"uploadpack.allowAnySHA1InWant", "true"}, {"uploadpack.allowFilter", "true"},
+		{"receive.hideRefs", "refs/pull"}, {"receive.denyDeleteCurrent", "refuse"}, {"gc.auto", "0"},
+	} {
+		if _, err := s.git(r, "config", kv[0], kv[1]); err != nil {
+			return err
+		}
+	}
+	hooks := filepath.Join(r.dir, "hooks")
+	if err := os.MkdirAll(hooks, 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(hooks, "update"), []byte(workflowHook), 0o755)
+}
+
+// ImportGit puts history into a repository without any webhook, as if it had
+// been there before. dir is a git repository, whose branch (or, when it has no
+// branch of that name, HEAD) is imported, or a plain folder, whose files become
+// one commit.
+func (s *Server) ImportGit(repo, dir, branch string) error {
+	return s.withRepo(repo, func(r *repository) error {
+		_, err := s.importRef(r, dir, branch)
+		return err
+	})
+}
+
+// PushGit is ImportGit as a push by a person: it sends push and pull-request
+// events. It returns the branch's new SHA.
+func (s *Server) PushGit(repo, login, dir, branch string) (string, error) {
+	return readRepo(s, repo, func(r *repository) (string, error) {
+		before, err := s.listRefs(r, "refs/heads", "refs/tags")
+		if err != nil {
+			return "", err
+		}
+		sha, err := s.importRef(r, dir, branch)
+		if err != nil {
+			return "", err
+		}
+		return sha, s.refsChanged(r, before, s.userOrNew(login))
+	})
+}
+
+func (s *Server) importRef(r *repository, dir, branch string) (string, error) {
+	if branch == "" {
+		branch = r.defaultBranch
+	}
+	ref := "refs/heads/" + branch
+	if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil || isBare(dir) {
+		src, err := filepath.Abs(dir)
+		if err != nil {
+			return "", err
+		}
+		env := []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}
+		_, err = s.gitWith(r, nil, env, "fetch", "--quiet", "--no-tags", "--end-of-options", src, "+"+ref+":"+ref)
+		if err != nil {
+			if _, err = s.gitWith(r, nil, env, "fetch", "--quiet", "--no-tags", "--end-of-options", src, "+HEAD:"+ref); err != nil {
+				return "", fmt.Errorf("import %s: %w", dir, err)
+			}
+		}
+		return s.resolve(r, ref), nil
+	}
+	index := filepath.Join(r.dir, "import.index")
+	defer os.Remove(index)
+	env := []string{"GIT_INDEX_FILE=" + index}
+	if _, err := s.gitWith(r, nil, env, "--work-tree="+dir, "add", "--all", "--force", "--", "."); err != nil {
+		return "", fmt.Errorf("import folder %s: %w", dir, err)
+	}
+	tree, err := s.gitWith(r, nil, env, "write-tree")
+	if err != nil {
+		return "", err
+	}
+	return s.commitTree(r, ref, strings.TrimSpace(tree), "Import", nil)
+}
+
+func isBare(dir string) bool {
+	_, err1 := os.Stat(filepath.Join(dir, "HEAD"))
+	_, err2 := os.Stat(filepath.Join(dir, "objects"))
+	return err1 == nil && err2 == nil
+}
+
+// commitTree commits a tree on top of a ref and moves the ref.
+func (s *Server) commitTree(r *repository, ref, tree, message string, env []string) (string, error) {
+	args := []string{"commit-tree", tree, "-m", message}
+	if parent := s.resolve(r, ref); parent != "" {
+		args = append(args, "-p", parent)
+	}
+	date := fmt.Sprintf("%d +0000", s.now().Unix())
+	out, err := s.gitWith(r, nil, append([]string{"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date}, env...), args...)
+	if err != nil {
+		return "", err
+	}
+	sha := strings.TrimSpace(out)
+	_, err = s.git(r, "update-ref", "--end-of-options", ref, sha)
+	return sha, err
+}
+
+// resolve turns a full ref, a branch, a tag or a SHA into a commit's SHA, or
+// "" when there is none.
+func (s *Server) resolve(r *repository, rev string) string {
+	if rev == "" || strings.HasPrefix(rev, "-") {
+		return ""
+	}
+	for _, candidate := range []string{rev, "refs/heads/" + rev, "refs/tags/" + rev} {
+		out, err := s.git(r, "rev-parse", "--verify", "--quiet", "--end-of-options", candidate+"^{commit}")
+		if err == nil {
+			return strings.TrimSpace(out)
+		}
+	}
+	return ""
+}
+
+// listRefs lists refs below the prefixes: full name to SHA.
+func (s *Server) listRefs(r *repository, prefixes ...string) (map[string]string, error) {
+	out, err := s.git(r, append([]string{"for-each-ref", "--format=%(refname) %(objectname)", "--"}, prefixes...)...)
+	if err != nil {
+		return nil, err
+	}
+	refs := map[string]string{}
+	for line := range strings.Lines(out) {
+		if name, sha, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			refs[name] = sha
+		}
+	}
+	return refs, nil
+}
+
+// mergeState says whether two commits merge cleanly and gives the merge
+// commit's tree. Unknown (nil) when this git cannot tell.
+func (s *Server) mergeState(r *repository, base, head string) (clean *bool, tree string) {
+	out, err := s.git(r, "merge-tree", "--write-tree", base, head)
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		yes := true
+		return &yes, strings.TrimSpace(out)
+	case errors.As(err, &exit) && exit.ExitCode() == 1:
+		no := false
+		return &no, ""
+	}
+	return nil, ""
+}
+
+func (s *Server) isAncestor(r *repository, a, b string) bool {
+	_, err := s.git(r, "merge-base", "--is-ancestor", a, b)
+	return err == nil
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// escapePath escapes each segment of a path.
+func escapePath(p string) string {
+	parts := strings.Split(p, "/")
+	for i := range parts {
+		parts[i] = url.PathEscape(parts[i])
+	}
+	return strings.Join(parts, "/")
+}
+
+const zeroSHA = "0000000000000000000000000000000000000000"

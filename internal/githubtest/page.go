@@ -1,0 +1,5 @@
+package githubtest
+
+import "net/http"
+
+func (s *Server) servePage(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }
