@@ -84,7 +84,8 @@ func snapshot(ctx context.Context, h History, rev string, edits []session.Edit) 
 			}
 			return e.Content, nil
 		}
-		return h.Show(ctx, rev, path)
+		data, _, err := h.ShowMode(ctx, rev, path)
+		return data, err
 	}
 	return s, nil
 }

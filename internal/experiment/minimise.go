@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"sync"
 
@@ -67,8 +68,15 @@ type content struct {
 	rev string
 }
 
-func (c content) File(path string) ([]byte, error) { return c.h.Show(c.ctx, c.rev, path) }
-func (c content) Blob(id string) ([]byte, error)   { return c.h.Blob(c.ctx, id) }
+func (c content) File(path string) ([]byte, error) {
+	data, _, err := c.h.ShowMode(c.ctx, c.rev, path)
+	return data, err
+}
+
+// Blob is never needed: History.Diff holds the content of binary files.
+func (c content) Blob(id string) ([]byte, error) {
+	return nil, fmt.Errorf("read object %s: the diff should hold it: %w", id, fs.ErrNotExist)
+}
 
 // minimise finds the smallest set of the culprit's hunks that makes the test
 // fail on top of its parent. It is a bonus: whatever goes wrong here is noted

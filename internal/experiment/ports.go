@@ -25,14 +25,13 @@ type History interface {
 	// Changed lists the files that differ between two commits, renames found.
 	// from "" stands for the empty tree.
 	Changed(ctx context.Context, from, to string) ([]session.FileChange, error)
-	// Show reads a file of a commit; a missing one matches fs.ErrNotExist.
-	Show(ctx context.Context, rev, path string) ([]byte, error)
+	// ShowMode reads a file of a commit, with git's mode of it (0o100755 for an
+	// executable); a missing one matches fs.ErrNotExist.
+	ShowMode(ctx context.Context, rev, path string) ([]byte, uint32, error)
 	// List names all files of a commit.
 	List(ctx context.Context, rev string) ([]string, error)
 	// Diff is git's diff of two commits with -U0 -M --full-index --binary.
 	Diff(ctx context.Context, from, to string) ([]byte, error)
-	// Blob reads an object by its ID.
-	Blob(ctx context.Context, id string) ([]byte, error)
 }
 
 // Trees makes throwaway worktrees that share one object store.

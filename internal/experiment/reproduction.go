@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"culprit/internal/experiment/rate"
+	"culprit/internal/patch"
 	"culprit/internal/session"
 )
 
@@ -25,13 +26,25 @@ func Reproduction(ctx context.Context, h History, s *session.Session) (session.T
 		Adapt: true, Newer: s.Bad.SHA,
 	}
 	for _, o := range r.Overlay {
-		content, err := h.Show(ctx, o.Rev, o.Path)
+		content, mode, err := h.ShowMode(ctx, o.Rev, o.Path)
 		if err != nil {
 			return session.Trial{}, fmt.Errorf("read overlay %s:%s: %w", o.Rev, o.Path, err)
 		}
-		t.Edits = append(t.Edits, session.Edit{Path: o.Path, Content: content})
+		t.Edits = append(t.Edits, session.Edit{Path: o.Path, Content: content, Mode: editMode(mode)})
 	}
 	return t, nil
+}
+
+// editMode is git's mode as session.Edit has it: permission bits of a file,
+// the whole mode of anything else.
+func editMode(mode uint32) uint32 {
+	switch mode {
+	case patch.ModeFile:
+		return 0o644
+	case patch.ModeExec:
+		return 0o755
+	}
+	return mode
 }
 
 // at is the trial at another commit.

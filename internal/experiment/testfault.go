@@ -208,14 +208,14 @@ func (st *study) withFiles(ctx context.Context, t session.Trial, rev string, fil
 			edits = append(edits, t.Edits[i])
 			continue
 		}
-		data, err := st.lab.History.Show(ctx, rev, f)
+		data, mode, err := st.lab.History.ShowMode(ctx, rev, f)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			edits = append(edits, session.Edit{Path: f, Delete: true})
 		case err != nil:
 			return t, fmt.Errorf("read %s at %.8s: %w", f, rev, err)
 		default:
-			edits = append(edits, session.Edit{Path: f, Content: data})
+			edits = append(edits, session.Edit{Path: f, Content: data, Mode: editMode(mode)})
 		}
 	}
 	t.Edits = edits
