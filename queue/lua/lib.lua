@@ -77,6 +77,8 @@ local function clear(id, h, ...)
   redis.call('HDEL', base .. 'job:' .. id, ...)
 end
 
+-- wake tells subscribers: 'job' one may be claimed, 'report' an end is to be
+-- told, 'stop <id>' the worker of this job is asked to stop. Nobody relies on it.
 local function wake(text) redis.call('PUBLISH', base .. 'wake', text) end
 
 local function group_of(h) return (h.inst or '') .. '\t' .. (h.repo or '') end
@@ -185,9 +187,12 @@ local function finish(id, h, to, reason)
   if redis.call('EXISTS', base .. 'checkpoint:' .. id) == 1 then
     redis.call('ZADD', base .. 'expiring', int(now), id)
   end
-  if to ~= 'done' then redis.call('ZADD', base .. 'reports', int(now), id) end
   count(to)
   move(id, h, to, now)
+  if to ~= 'done' then
+    redis.call('ZADD', base .. 'reports', int(now), id)
+    wake('report')
+  end
 end
 
 -- stop ends a job that waits, and asks the worker of one that runs.
