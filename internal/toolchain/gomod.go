@@ -1,0 +1,231 @@
+package toolchain
+
+import (
+	"fmt"
+	"path"
+	"sort"
+	"strings"
+
+	"culprit/internal/session"
+)
+
+// goMod is what is needed of a go.mod file. It is read by hand: the parser of
+// golang.org/x/mod would be a dependency for four directives.
+type goMod struct {
+	module   string
+	goLine   string   // "1.21"
+	requires []string // "path version", comments cut
+	replaces []string // "old => new"
+}
+
+func parseGoMod(text string) goMod {
+	var m goMod
+	block := ""
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(line, "//")
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		verb, rest, _ := strings.Cut(line, " ")
+		rest = strings.TrimSpace(rest)
+		switch {
+		case line == ")":
+			block = ""
+			continue
+		case block != "":
+			verb, rest = block, line
+		case rest == "(" || strings.HasSuffix(verb, "("):
+			block = strings.TrimSuffix(verb, "(")
+			continue
+		}
+		switch verb {
+		case "module":
+			m.module = strings.Trim(rest, "\"`")
+		case "go":
+			m.goLine = rest
+		case "require":
+			m.requires = append(m.requires, rest)
+		case "replace":
+			m.replaces = append(m.replaces, rest)
+		}
+	}
+	return m
+}
+
+// adaptGo makes the module file of a commit from before modules. Its path is
+// what the old code imports itself by, or the newer module's; requirements
+// are copied only when the old code needs something from outside.
+func adaptGo(old, newer *tree, k Kit) ([]session.Edit, string, bool) {
+	file := path.Join(k.Root, "go.mod")
+	if _, ok := old.up(k.Root, "go.mod"); ok {
+		return nil, "", false
+	}
+	if !hasGoFiles(old, k.Root) {
+		return nil, "", false
+	}
+	source, _ := newer.up(k.Root, "go.mod")
+	mod := parseGoMod(newer.read(source))
+	module := mod.module
+	if own := guessModule(old); own != "" && k.Root == "." {
+		module = own
+	}
+	if module == "" {
+		module = "example.invalid/module"
+	}
+	goLine := mod.goLine
+	if goLine == "" {
+		goLine = "1.21"
+	}
+	text := fmt.Sprintf("module %s\n\ngo %s\n", module, goLine)
+	note := "go.mod made for code from before modules: module " + module
+	var edits []session.Edit
+	if needed := goImports(old, k.Root, module); len(needed) > 0 {
+		text += requirements(mod, newer, path.Dir(source))
+		note += ", requirements of the newer commit's go.mod"
+		if sum := path.Join(path.Dir(source), "go.sum"); newer.has(sum) && !old.has(path.Join(k.Root, "go.sum")) {
+			edits = append(edits, session.Edit{Path: path.Join(k.Root, "go.sum"), Content: []byte(newer.read(sum))})
+		}
+	}
+	edits = append([]session.Edit{{Path: file, Content: []byte(text)}}, edits...)
+	// A vendor folder from before modules has no modules.txt, and the go
+	// command refuses it.
+	if vendor := path.Join(k.Root, "vendor"); !old.has(path.Join(vendor, "modules.txt")) {
+		for _, f := range old.under(vendor) {
+			edits = append(edits, session.Edit{Path: f, Delete: true})
+		}
+		if n := len(old.under(vendor)); n > 0 {
+			note += ", its vendor folder left out"
+		}
+	}
+	return edits, note, true
+}
+
+// requirements copies the newer requirements, and the replacements that do
+// not point into the tree.
+func requirements(mod goMod, newer *tree, dir string) string {
+	var b strings.Builder
+	if len(mod.requires) > 0 {
+		b.WriteString("\nrequire (\n")
+		for _, r := range mod.requires {
+			b.WriteString("\t" + r + "\n")
+		}
+		b.WriteString(")\n")
+	}
+	for _, r := range mod.replaces {
+		if _, to, ok := strings.Cut(r, "=>"); ok && strings.HasPrefix(strings.TrimSpace(to), ".") {
+			continue
+		}
+		b.WriteString("\nreplace " + r + "\n")
+	}
+	return b.String()
+}
+
+func hasGoFiles(t *tree, dir string) bool {
+	for _, f := range t.under(dir) {
+		if strings.HasSuffix(f, ".go") {
+			return true
+		}
+	}
+	return false
+}
+
+// guessModule finds the path by which the tree's packages import one another:
+// an import whose end is a folder of the tree.
+func guessModule(t *tree) string {
+	votes := map[string]int{}
+	seen := 0
+	for _, f := range t.files {
+		if !strings.HasSuffix(f, ".go") || within("vendor", f) || strings.Contains(f, "/vendor/") {
+			continue
+		}
+		if seen++; seen > 2000 {
+			break
+		}
+		for _, imp := range importsOf(t.read(f)) {
+			first, _, _ := strings.Cut(imp, "/")
+			if !strings.Contains(first, ".") {
+				continue
+			}
+			for i := len(imp); i > 0; i = strings.LastIndexByte(imp[:i], '/') {
+				dir := strings.TrimPrefix(imp[i:], "/")
+				if dir == "" {
+					continue
+				}
+				if hasPackage(t, dir) {
+					votes[imp[:i]]++
+				}
+			}
+		}
+	}
+	best := ""
+	for m, n := range votes {
+		if strings.Count(m, "/") > 0 && (n > votes[best] || n == votes[best] && (len(m) > len(best) || len(m) == len(best) && m < best)) {
+			best = m
+		}
+	}
+	return best
+}
+
+func hasPackage(t *tree, dir string) bool {
+	for _, name := range t.dirs[dir] {
+		if strings.HasSuffix(name, ".go") {
+			return true
+		}
+	}
+	return false
+}
+
+// goImports lists imports from outside the standard library and the module.
+func goImports(t *tree, dir, module string) []string {
+	set := map[string]bool{}
+	for _, f := range t.under(dir) {
+		if !strings.HasSuffix(f, ".go") || within(path.Join(dir, "vendor"), f) {
+			continue
+		}
+		for _, imp := range importsOf(t.read(f)) {
+			first, _, _ := strings.Cut(imp, "/")
+			if strings.Contains(first, ".") && imp != module && !strings.HasPrefix(imp, module+"/") {
+				set[imp] = true
+			}
+		}
+	}
+	out := make([]string, 0, len(set))
+	for imp := range set {
+		out = append(out, imp)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// importsOf reads a Go file's imports without parsing the rest.
+func importsOf(src string) []string {
+	var out []string
+	block := false
+	for line := range strings.Lines(src) {
+		line = strings.TrimSpace(line)
+		switch {
+		case block && strings.HasPrefix(line, ")"):
+			block = false
+			continue
+		case strings.HasPrefix(line, "import ("):
+			block = true
+			line = line[len("import ("):]
+		case strings.HasPrefix(line, "import "):
+		case block:
+		case strings.HasPrefix(line, "func "), strings.HasPrefix(line, "type "), strings.HasPrefix(line, "var "), strings.HasPrefix(line, "const "):
+			return out
+		default:
+			continue
+		}
+		if strings.HasPrefix(line, "//") {
+			continue
+		}
+		if i := strings.IndexByte(line, '"'); i >= 0 {
+			if j := strings.IndexByte(line[i+1:], '"'); j > 0 {
+				out = append(out, line[i+1:i+1+j])
+			}
+		}
+	}
+	return out
+}
