@@ -33,8 +33,8 @@ func NewFixer(lab *Lab) *Fixer { return &Fixer{lab: lab, series: map[string]*Can
 var ErrNoMore = errors.New("no further candidate")
 
 // Fix attempts the fix of row t for the session's root cause and reports once.
-// When the session has tried and rejected this row's fix (s.Fix with a
-// confirmation that needs rework), the candidate after it is offered.
+// Asked again it offers the same fix, or the next one when s.Rejected has that:
+// so it goes on where a process that was killed stood.
 func (f *Fixer) Fix(ctx context.Context, s *session.Session, t session.Task) session.FixReport {
 	rep := session.FixReport{ID: t.ID, Status: session.Completed, Result: session.FixFailed}
 	cause := s.RootCause
@@ -43,16 +43,11 @@ func (f *Fixer) Fix(ctx context.Context, s *session.Session, t session.Task) ses
 		rep.Findings = "Nothing was changed: " + rep.Error + "."
 		return rep
 	}
-	again := s.Fix != nil && s.Fix.Task == t.ID && s.Fix.Patch != "" && s.Confirmation != nil && s.Confirmation.Overall == "needs_rework"
 	key := s.ID + "/" + t.ID
 	f.mu.Lock()
 	c := f.series[key]
 	f.mu.Unlock()
-	skip := "" // after a restart, the series is run up to the rejected patch
-	if c == nil || !again {
-		if again {
-			skip = s.Fix.Patch
-		}
+	if c == nil || c.cause.Task != cause.Task || c.cause.Summary != cause.Summary {
 		var err error
 		if c, err = f.Candidates(ctx, s, t, cause); err != nil {
 			return failedFix(rep, err)
@@ -62,7 +57,10 @@ func (f *Fixer) Fix(ctx context.Context, s *session.Session, t session.Task) ses
 		f.mu.Unlock()
 	}
 	for {
-		fix, err := c.Next(ctx)
+		fix, err := c.last, error(nil)
+		if fix == nil || slices.Contains(s.Rejected, fix.Digest()) {
+			fix, err = c.Next(ctx)
+		}
 		if errors.Is(err, ErrNoMore) {
 			rep.Findings = clip(c.why(), session.MaxFindings)
 			rep.Fix = &session.Fix{Task: t.ID, Base: s.Bad.SHA, Conflicts: c.conflicts}
@@ -71,11 +69,8 @@ func (f *Fixer) Fix(ctx context.Context, s *session.Session, t session.Task) ses
 		if err != nil {
 			return failedFix(rep, err)
 		}
-		if skip != "" {
-			if strings.Contains(skip, fix.Patch) {
-				skip = ""
-			}
-			continue
+		if slices.Contains(s.Rejected, fix.Digest()) {
+			continue // tried by an earlier process
 		}
 		rep.Result, rep.Verified, rep.Fix = session.Fixed, true, fix
 		for _, h := range fix.Hunks {
@@ -117,6 +112,7 @@ type Candidates struct {
 	hunks     []session.Hunk // of the change that is to be reverted
 	steps     []func(context.Context) ([]session.Hunk, error)
 	offered   []string // patches
+	last      *session.Fix
 	conflicts []string
 	tried     atomic.Int64
 	note      string
@@ -195,6 +191,7 @@ func (c *Candidates) Next(ctx context.Context) (*session.Fix, error) {
 			return nil, err
 		}
 		if fix != nil {
+			c.last = fix
 			return fix, nil
 		}
 	}
@@ -354,4 +351,3 @@ func (c *Candidates) smallest(ctx context.Context, hunks []session.Hunk) ([]sess
 	}
 	return out, nil
 }
-

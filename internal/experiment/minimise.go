@@ -144,6 +144,13 @@ func (st *study) smallest(ctx context.Context, ch change, always []session.Hunk)
 		}
 		t := at(st.base, ch.from, fmt.Sprintf("minimise: %d of %s", len(hunks), plural(len(ch.code), "hunk")), st.task.ID)
 		t.Edits = append(slices.Clone(st.base.Edits), edits...)
+		if known := st.lab.Known(t); len(edits) == 0 && known.Runs > 0 {
+			// Without any hunk this is the parent, which was verified.
+			if known.Failures > 0 {
+				return ddmin.Reproduces, nil
+			}
+			return ddmin.Not, nil
+		}
 		obs, err := st.lab.probe(ctx, t, st.patience)
 		return verdict(obs.Outcome), err
 	}

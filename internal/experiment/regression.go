@@ -126,22 +126,21 @@ func (st *study) decided(loc *located) bool {
 // verify runs the culprit and the commit before it until each has been seen
 // often enough, and decides whether the failure really began there.
 func (st *study) verify(ctx context.Context, loc *located) (cause *session.RootCause, ok bool, err error) {
-	flaky := st.s.Reproduction.Flaky
-	after, err := st.count(ctx, loc.failing, verifyRuns)
-	if err != nil {
-		return nil, false, err
-	}
-	need := verifyRuns
-	if flaky {
-		need = max(need, st.patience)
-	}
-	before, err := st.count(ctx, loc.parent, need)
-	if err != nil {
-		return nil, false, err
-	}
-	same := before.Failures > 0 || after.Passes() > 0 || after.Failures == 0
-	if flaky {
-		same = rate.FisherMore(after, before) > 1-rate.Level
+	var before, after session.Count
+	same := true
+	for need := verifyRuns; same && need <= 4*max(st.patience, verifyRuns); need *= 2 {
+		if after, err = st.count(ctx, loc.failing, need); err != nil {
+			return nil, false, err
+		}
+		if before, err = st.count(ctx, loc.parent, need); err != nil {
+			return nil, false, err
+		}
+		if !st.s.Reproduction.Flaky {
+			same = before.Failures > 0 || after.Passes() > 0 || after.Failures == 0
+			break
+		}
+		// A flaky test is run on until the rates differ by more than chance.
+		same = need < st.patience || rate.FisherMore(after, before) > 1-rate.Level
 	}
 	if same {
 		st.contradicts("commit %s — %s; commit %s — %s", loc.failing.Short(), tally(after), loc.parent.Short(), tally(before))
