@@ -25,13 +25,15 @@ type collector struct {
 	index     map[string]int // key of a failure → its place
 	passed    []string
 	seen      map[string]struct{} // passed
-	nPassed   int
-	nFailed   int
-	nSkipped  int
-	totals    bool // counts were printed by the runner
-	ran       int  // tests that were seen to run, by name or by count
+	counts    map[string]*counts  // by framework
+	ran       int                 // tests that were seen to run, by name or by count
 	noTests   bool
-	notes     []string
+}
+
+// counts of one framework's tests: as seen by name, unless it printed totals.
+type counts struct {
+	passed, failed, skipped int
+	printed                 bool
 }
 
 type ranked struct {
@@ -41,7 +43,7 @@ type ranked struct {
 }
 
 func newCollector(opts Options) *collector {
-	return &collector{opts: opts, index: map[string]int{}, seen: map[string]struct{}{}}
+	return &collector{opts: opts, index: map[string]int{}, seen: map[string]struct{}{}, counts: map[string]*counts{}}
 }
 
 // use names the framework: the first that is recognised.
@@ -78,8 +80,10 @@ func (c *collector) fail(f session.Failure, t tier) {
 		return
 	}
 	if f.Test != "" {
-		c.nFailed++
 		c.ran++
+		if n := c.count(f.Framework); !n.printed {
+			n.failed++
+		}
 	}
 	if len(c.failures) >= maxFailures {
 		return
@@ -111,13 +115,23 @@ func (r *ranked) merge(f session.Failure, t tier) {
 	r.tier = min(r.tier, t)
 }
 
-// pass records that the test with this ID passed.
-func (c *collector) pass(pkg, test string) {
-	c.ran++
-	id := session.Failure{Package: pkg, Test: test}.ID()
-	if !c.totals {
-		c.nPassed++
+// count is the framework's counts.
+func (c *collector) count(framework string) *counts {
+	n := c.counts[framework]
+	if n == nil {
+		n = &counts{}
+		c.counts[framework] = n
 	}
+	return n
+}
+
+// pass records that a test passed.
+func (c *collector) pass(framework, pkg, test string) {
+	c.ran++
+	if n := c.count(framework); !n.printed {
+		n.passed++
+	}
+	id := session.Failure{Package: pkg, Test: test}.ID()
 	if _, ok := c.seen[id]; ok || len(c.passed) >= maxPassed {
 		return
 	}
@@ -126,22 +140,22 @@ func (c *collector) pass(pkg, test string) {
 	c.passed = append(c.passed, id)
 }
 
-func (c *collector) skip() {
-	if !c.totals {
-		c.nSkipped++
+func (c *collector) skip(framework string) {
+	if n := c.count(framework); !n.printed {
+		n.skipped++
 	}
 }
 
-// total takes the counts that a runner prints at its end; the counts of
-// several runners in one log add up.
-func (c *collector) total(passed, failed, skipped int) {
-	if !c.totals {
-		c.totals = true
-		c.nPassed, c.nFailed, c.nSkipped = 0, 0, 0
+// total takes the counts that a runner prints at its end; those of several
+// runs add up.
+func (c *collector) total(framework string, passed, failed, skipped int) {
+	n := c.count(framework)
+	if !n.printed {
+		*n = counts{printed: true}
 	}
-	c.nPassed += passed
-	c.nFailed += failed
-	c.nSkipped += skipped
+	n.passed += passed
+	n.failed += failed
+	n.skipped += skipped
 	c.ran += passed + failed
 }
 
@@ -151,8 +165,12 @@ func (c *collector) none() { c.noTests = true }
 func (c *collector) report() session.TestReport {
 	rep := session.TestReport{
 		Framework: c.framework, Passed: c.passed,
-		NPassed: c.nPassed, NFailed: c.nFailed, NSkip: c.nSkipped,
 		NoTests: c.noTests && c.ran == 0,
+	}
+	for _, n := range c.counts {
+		rep.NPassed += n.passed
+		rep.NFailed += n.failed
+		rep.NSkip += n.skipped
 	}
 	sort.SliceStable(c.failures, func(i, j int) bool {
 		a, b := c.failures[i], c.failures[j]

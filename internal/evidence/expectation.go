@@ -52,6 +52,16 @@ var phrases = [...]struct {
 }
 
 func phrase(l string) (expected, actual string, ok bool) {
+	// Python: what is computed comes first.
+	if rest, isAssert := strings.CutPrefix(l, "assert "); isAssert {
+		a, e, ok := strings.Cut(rest, " == ")
+		return e, a, ok
+	}
+	if rest, isAssert := strings.CutPrefix(l, "AssertionError: "); isAssert {
+		if a, e, ok := strings.Cut(rest, " != "); ok {
+			return e, a, true
+		}
+	}
 	low := l
 	for i := 0; i < len(l); i++ {
 		if l[i] >= 'A' && l[i] <= 'Z' {

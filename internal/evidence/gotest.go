@@ -258,7 +258,7 @@ func (g *goTest) verdict(verdict, name string, depth int, l line) {
 			g.passed = append(g.passed, r.name)
 		}
 	case "SKIP":
-		g.out.skip()
+		g.out.skip(frameworkGo)
 	case "FAIL":
 		r.kind = session.KindTest
 		r.example = strings.HasPrefix(r.name, "Example")
@@ -404,7 +404,7 @@ func (g *goTest) endPackage(pkg, verdict string) {
 		g.out.fail(f, t)
 	}
 	for _, name := range g.passed {
-		g.out.pass(pkg, name)
+		g.out.pass(frameworkGo, pkg, name)
 	}
 	g.runs, g.cur, g.block, g.parents, g.failed, g.passed = nil, nil, nil, nil, nil, nil
 	g.crash, g.race, g.exit, g.verbose = nil, nil, "", false

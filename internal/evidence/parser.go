@@ -43,6 +43,9 @@ func newFormats(out *collector) []format {
 	return []format{
 		&goJSON{out: out},
 		&goTest{out: out},
+		&pytest{out: out},
+		&unittest{out: out},
+		&pythonTrace{out: out},
 	}
 }
 
