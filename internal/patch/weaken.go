@@ -1,0 +1,195 @@
+package patch
+
+import (
+	"path"
+	"regexp"
+	"strings"
+
+	"culprit/internal/session"
+)
+
+var (
+	testName   = regexp.MustCompile(`(^|[._-])(test|tests|spec|specs)([._-]|$)`)
+	testFolder = regexp.MustCompile(`(^|/)(test|tests|__tests__|spec|specs|testdata|e2e)/`)
+	javaTest   = regexp.MustCompile(`(Test|Tests|Spec|IT|TestCase)\.(java|kt|kts|scala|groovy|cs|php|swift)$|^Test[A-Z]\w*\.(java|kt|php)$`)
+)
+
+// IsTestFile tells files of tests by the habits of common languages.
+func IsTestFile(file string) bool {
+	base := path.Base(file)
+	return testName.MatchString(strings.ToLower(base)) || testFolder.MatchString(strings.ToLower(file)) || javaTest.MatchString(base) ||
+		strings.HasPrefix(base, "conftest.py")
+}
+
+// The forms of tests, skips, assertions and silenced checks in the languages
+// that the product reproduces. They are about single lines; what they miss is
+// caught by running the tests on both sides.
+var (
+	declaration = regexp.MustCompile(`^\s*(?:` +
+		`func\s+\(?.*?\)?\s*((?:Test|Fuzz|Example|Benchmark)\w*)\s*\(|` + // Go, Swift
+		`(?:async\s+)?def\s+(test\w*)\s*\(|class\s+(Test\w*|\w+Test(?:Case)?)\b|` + // Python, Ruby
+		`(?:it|test|describe|specify|context|scenario)(?:\.each\(.*\))?\s*\(?\s*(["'` + "`" + `].*?["'` + "`" + `])|` + // JavaScript, Ruby
+		`(?:pub\s+)?(?:async\s+)?fn\s+(test_?\w*|\w+_test)\s*\(|` + // Rust
+		`(?:public\s+|private\s+|protected\s+|fun\s+|void\s+|function\s+)+(test\w*|should\w*)\s*\()`) // Java, Kotlin, PHP
+	marked = regexp.MustCompile(`^\s*(?:#\[(?:\w+::)?test\]|@(?:Test|ParameterizedTest|RepeatedTest)\b|\[(?:Fact|Theory|Test|TestMethod)\b|TEST(?:_F|_P)?\()`)
+	skip   = regexp.MustCompile(`\b[tbf]\.Skip(?:Now|f)?\(|pytest\.(?:mark\.)?(?:skip|skipif|xfail)|unittest\.(?:skip|expectedFailure)|\bself\.skipTest\(|` +
+		`\b(?:it|test|describe|context|suite)\.(?:skip|todo|only|fixme|fails)\b|\b(?:xit|xtest|xdescribe|xcontext|fit|fdescribe)\s*\(|\bthis\.skip\(|` +
+		`\bskip:\s*(?:true|["'])|\btodo:\s*true|#\[ignore|@(?:Disabled|Ignore)\b|\[Ignore|\bSkip\s*=\s*"|GTEST_SKIP|markTestSkipped|markTestIncomplete|` +
+		`^\s*//go:build\s+(?:ignore|never)|collect_ignore|testPathIgnorePatterns`)
+	assertion = regexp.MustCompile(`\b[tbf]\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(|\b(?:require|assert|is|qt|c|g)\.[A-Z]\w*\(|\b(?:cmp\.Diff|reflect\.DeepEqual)\(|` +
+		`^\s*assert\b|\bself\.(?:assert|fail)\w*\(|pytest\.raises|\bassert[A-Z]\w*\(|\bexpect\s*\(|\bexpect\s*\{|\bassert(?:\.\w+)*\s*\(|\.should\b|\.toBe\w*\(|` +
+		`\bassert\w*!|\bpanic!\(|@Test\(expected|\b(?:ASSERT|EXPECT)_\w+\(|\bAssert\.\w+\(|\bverify\(|//\s*(?:Unordered o|O)utput:`)
+	silence = regexp.MustCompile(`(?i)//\s*nolint|#\s*nosec|#\s*noqa|#\s*type:\s*ignore|#\s*pyright:\s*ignore|#\s*pylint:\s*disable|#\s*pragma:\s*no\s*cover|@ts-(?:ignore|nocheck|expect-error)|` +
+		`eslint-disable|biome-ignore|prettier-ignore|(?:istanbul|c8|v8)\s+ignore|@SuppressWarnings|@Suppress\(|#!?\[allow\(|rubocop:disable|phpcs:ignore|#pragma\s+warning\s+disable|NOLINT|shellcheck\s+disable|noinspection`)
+	swallow = regexp.MustCompile(`except(?:\s+\w+)?:\s*pass\b|catch\s*(?:\([^)]*\))?\s*\{\s*\}|\|\|\s*(?:true|:)\s*$|\bcontinue-on-error:\s*true|--passWithNoTests|rescue\s*(?:=>\s*\w+)?\s*;?\s*nil\b`)
+	space   = regexp.MustCompile(`\s+`)
+)
+
+// changedLine is a line that one side has and the other has not.
+type changedLine struct {
+	text string
+	line int
+}
+
+// checkLines looks for weakened tests and silenced checks in one file.
+func checkLines(file string, hunks []session.Hunk, p Policy) []Violation {
+	removed, added := sides(hunks)
+	var out []Violation
+	report := func(rule Rule, at changedLine, text string) {
+		out = append(out, Violation{Rule: rule, Path: file, Line: at.line, Text: text + ": " + short(at.text)})
+	}
+	for _, l := range added {
+		switch {
+		case silence.MatchString(l.text):
+			report(CheckSilenced, l, "silences a check")
+		case swallow.MatchString(l.text):
+			report(ErrorSwallowed, l, "swallows a failure")
+		}
+	}
+	if !p.IsTestFile(file) {
+		return out
+	}
+	for _, l := range added {
+		if skip.MatchString(l.text) {
+			report(TestSkipped, l, "skips a test or all others")
+		}
+	}
+	names := map[string]int{}
+	for _, l := range added {
+		names[testID(l.text)]++
+	}
+	for _, l := range removed {
+		if id := testID(l.text); id != "" {
+			if names[id]--; names[id] < 0 {
+				report(TestDeleted, l, "removes a test")
+			}
+		}
+	}
+	var gone, came []changedLine
+	for _, l := range removed {
+		if assertion.MatchString(l.text) {
+			gone = append(gone, l)
+		}
+	}
+	for _, l := range added {
+		if assertion.MatchString(l.text) {
+			came = append(came, l)
+		}
+	}
+	for i, l := range gone {
+		switch {
+		case i >= len(came):
+			report(AssertionRemoved, l, "removes an assertion")
+		case !p.TestsMayChange:
+			report(AssertionChanged, l, "changes what a test demands")
+		}
+	}
+	return out
+}
+
+// testID names the test that a line declares; unnamed ones are all alike.
+func testID(line string) string {
+	if m := declaration.FindStringSubmatch(line); m != nil {
+		for _, name := range m[1:] {
+			if name != "" {
+				return name
+			}
+		}
+	}
+	if marked.MatchString(line) {
+		return "(marked)"
+	}
+	return ""
+}
+
+// sides are the lines that are really gone and really new: one that was only
+// moved or indented is neither.
+func sides(hunks []session.Hunk) (removed, added []changedLine) {
+	count := map[string]int{}
+	for _, h := range hunks {
+		changes := changesIn(h)
+		for _, c := range changes {
+			for i, line := range c.old {
+				removed = append(removed, changedLine{string(line), c.newAt + 1 + min(i, max(len(c.new)-1, 0))})
+			}
+			for i, line := range c.new {
+				added = append(added, changedLine{string(line), c.newAt + 1 + i})
+				count[bare(string(line))]++
+			}
+		}
+	}
+	kept := map[string]int{}
+	removed = filter(removed, func(l changedLine) bool {
+		b := bare(l.text)
+		if count[b] > 0 {
+			count[b]--
+			kept[b]++
+			return false
+		}
+		return true
+	})
+	added = filter(added, func(l changedLine) bool {
+		b := bare(l.text)
+		if kept[b] > 0 {
+			kept[b]--
+			return false
+		}
+		return true
+	})
+	return removed, added
+}
+
+func changesIn(h session.Hunk) []change {
+	if h.Whole {
+		_, changes, err := section(h)
+		if err != nil {
+			return nil
+		}
+		return changes
+	}
+	c, err := changeOf(h)
+	if err != nil {
+		return nil
+	}
+	return []change{c}
+}
+
+func filter(lines []changedLine, keep func(changedLine) bool) []changedLine {
+	var out []changedLine
+	for _, l := range lines {
+		if keep(l) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func bare(line string) string { return space.ReplaceAllString(strings.TrimSpace(line), " ") }
+
+func short(line string) string {
+	line = bare(strings.ToValidUTF8(line, "\uFFFD"))
+	if runes := []rune(line); len(runes) > 80 {
+		return string(runes[:79]) + "…"
+	}
+	return line
+}
