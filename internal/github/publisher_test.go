@@ -1,0 +1,317 @@
+package github_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"culprit/internal/github"
+	"culprit/internal/githubtest"
+	"culprit/internal/session"
+)
+
+// publisherPort is pipeline.Publisher, which this package may not import.
+type publisherPort interface {
+	Progress(ctx context.Context, s *session.Session) error
+	Propose(ctx context.Context, s *session.Session) error
+	Final(ctx context.Context, s *session.Session) error
+}
+
+var _ publisherPort = (*github.Publisher)(nil)
+
+// play publishes a whole session and returns the first error.
+func play(ctx context.Context, p *github.Publisher, s *session.Session) error {
+	s.State = "investigate"
+	if err := p.Progress(ctx, s); err != nil {
+		return err
+	}
+	s.State = "publish"
+	if err := p.Propose(ctx, s); err != nil {
+		return err
+	}
+	s.State = session.StateDone
+	return p.Final(ctx, s)
+}
+
+func TestASessionIsOneCommentOneCheckRunAndOnePullRequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.issueSession()
+	for range 2 { // run twice, by two processes, with real git
+		p := w.publisher(func(c *github.PublisherConfig) { c.Push = w.push })
+		if err := play(t.Context(), p, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	assertPublished(t, w, s)
+	if s.Published.Comment == 0 || s.Published.CommentURL == "" || s.Published.CheckRun == 0 || s.Published.PR == 0 || s.Published.FixCommit == "" {
+		t.Errorf("session does not know what was published: %+v", s.Published)
+	}
+	run := must(w.gh.CheckRuns(full))(t)[0]
+	if run.Status != "completed" || run.Conclusion != "neutral" || run.ExternalID != s.ID || len(run.Annotations) != 60 {
+		t.Errorf("check run is %s %s of %s with %d annotations", run.Status, run.Conclusion, run.ExternalID, len(run.Annotations))
+	}
+}
+
+// assertPublished checks that a session about an issue stands exactly once.
+func assertPublished(t *testing.T, w *world, s *session.Session) {
+	t.Helper()
+	comments := w.comments(s.Source.Issue)
+	if len(comments) != 1 {
+		t.Fatalf("%d comments, want 1: %+v", len(comments), comments)
+	}
+	if body := comments[0].Body; !strings.HasPrefix(body, "### done [REDACTED:secret]") {
+		t.Errorf("comment is %q", body)
+	}
+	runs := slices.DeleteFunc(must(w.gh.CheckRuns(full))(t), func(c githubtest.CheckRun) bool { return c.ExternalID != s.ID })
+	if len(runs) != 1 || runs[0].Title != "State done" || strings.Contains(runs[0].Summary, "hunter2") || len(runs[0].Annotations) != 60 {
+		t.Fatalf("check runs are %+v", runs)
+	}
+	branch := plainTexts{}.BranchName(s)
+	prs := slices.DeleteFunc(must(w.gh.PullRequests(full))(t), func(p githubtest.PullRequest) bool { return p.Head != branch })
+	if len(prs) != 1 {
+		t.Fatalf("%d pull requests, want 1", len(prs))
+	}
+	if pr := prs[0]; !pr.Draft || pr.Base != "main" || strings.Contains(pr.Body, "hunter2") || !strings.Contains(pr.Diff, "+// fixed") {
+		t.Errorf("pull request is %+v", pr)
+	}
+	if got := strings.Join(must(w.gh.Issue(full, s.Source.Issue))(t).Labels, " "); got != "debug debug:done" {
+		t.Errorf("labels are %q", got)
+	}
+}
+
+// A worker is killed at each of its writes, before and after it reached
+// GitHub; the next one knows either everything or nothing of what was done.
+func TestKilledBetweenAnyTwoWritesNothingIsDoubled(t *testing.T) {
+	t.Parallel()
+	const most = 16
+	for name, c := range map[string]struct{ late, remembers bool }{
+		"before a write":                    {},
+		"after a write":                     {late: true},
+		"after a write, session was stored": {late: true, remembers: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			for at := 1; at <= most; at++ {
+				s := w.issueSession()
+				s.ID += fmt.Sprintf("-%d", at)
+				w.tr.cut(at, c.late)
+				ended := play(t.Context(), w.publisher(), s)
+				w.tr.cut(0, false)
+				if !c.remembers {
+					s.Published = session.Published{}
+				}
+				if err := play(t.Context(), w.publisher(), s); err != nil {
+					t.Fatalf("after a cut at write %d (%v): %v", at, ended, err)
+				}
+				assertPublished(t, w, s)
+				if ended == nil {
+					return // the session makes fewer writes
+				}
+			}
+			t.Fatalf("the session makes more than %d writes: raise the limit", most)
+		})
+	}
+}
+
+func TestForgedMarkersAreNotTakenForTheAppsComment(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.issueSession()
+	forged := must(w.gh.Comment(full, s.Source.Issue, "mallory", plainTexts{}.Comment(s)))(t)
+	s.Published.Comment = forged.ID
+	check(t, w.publisher().Progress(t.Context(), s))
+	comments := w.comments(s.Source.Issue)
+	if len(comments) != 2 || comments[0].Edits != 0 || comments[1].User != w.app.BotLogin() || s.Published.Comment != comments[1].ID {
+		t.Errorf("comments are %+v, published %+v", comments, s.Published)
+	}
+}
+
+func TestSecondCommentOfTheSameSessionIsRemoved(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.issueSession()
+	for range 2 {
+		must(w.gh.Comment(full, s.Source.Issue, w.app.BotLogin(), plainTexts{}.Comment(s)))(t)
+	}
+	first := w.comments(s.Source.Issue)[0].ID
+	check(t, w.publisher().Progress(t.Context(), s))
+	if got := w.comments(s.Source.Issue); len(got) != 1 || got[0].ID != first {
+		t.Errorf("comments are %+v, want only %d", got, first)
+	}
+}
+
+func TestUnchangedSessionWritesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.issueSession()
+	check(t, play(t.Context(), w.publisher(), s))
+	before := len(w.gh.Writes())
+	p := w.publisher()
+	s.State = session.StateDone
+	check(t, p.Final(t.Context(), s))
+	check(t, p.Final(t.Context(), s))
+	if after := len(w.gh.Writes()); after != before {
+		t.Errorf("%d needless writes: %+v", after-before, w.gh.Writes()[before:])
+	}
+}
+
+func TestFastUpdatesArePutOffAndTheLastIsShown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.issueSession()
+	p := w.publisher(func(c *github.PublisherConfig) { c.Interval = 50 * time.Millisecond })
+	for _, state := range []string{"a", "b", "c", "d"} {
+		s.State = state
+		check(t, p.Progress(t.Context(), s))
+	}
+	if got := w.comments(s.Source.Issue)[0]; !strings.HasPrefix(got.Body, "### a ") && !strings.HasPrefix(got.Body, "### d ") {
+		t.Errorf("shown is %q", got.Body)
+	}
+	for !strings.HasPrefix(w.comments(s.Source.Issue)[0].Body, "### d ") {
+		if t.Context().Err() != nil {
+			t.Fatal("the last update was never shown")
+		}
+	}
+	if got := w.comments(s.Source.Issue)[0].Edits; got != 1 {
+		t.Errorf("%d edits, want 1", got)
+	}
+}
+
+func TestFencedWorkerWritesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.issueSession()
+	before := len(w.gh.Writes())
+	lost := errors.New("lease lost")
+	p := w.publisher(func(c *github.PublisherConfig) { c.Fence = func(context.Context) error { return lost } })
+	for name, f := range map[string]func(context.Context, *session.Session) error{"progress": p.Progress, "propose": p.Propose, "final": p.Final} {
+		if err := f(t.Context(), s); !errors.Is(err, github.ErrFenced) || !errors.Is(err, lost) {
+			t.Errorf("%s: error is %v", name, err)
+		}
+	}
+	if after := len(w.gh.Writes()); after != before {
+		t.Errorf("%d writes", after-before)
+	}
+}
+
+func TestRedCIIsCommentedOnThePullRequestOfItsBranch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	must(w.gh.CommitFile(full, "ann", "topic", "calc.go", []byte("package calc // 2\n"), "Change"))(t)
+	pr, err := w.gh.OpenPull(full, "ann", githubtest.PullConfig{Title: "Topic", Head: "topic", Base: "main"})
+	if err != nil {
+		t.Skip("skipped: this githubtest cannot open a pull request without common history: " + err.Error())
+	}
+	s := w.ciSession("topic")
+	check(t, w.publisher().Progress(t.Context(), s))
+	check(t, w.publisher().Final(t.Context(), s))
+	if got := w.comments(pr.Number); len(got) != 1 {
+		t.Errorf("%d comments on the pull request, want 1", len(got))
+	}
+}
+
+func TestRedCIOfABareBranchIsReportedOnTheFixPullRequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.ciSession("main")
+	check(t, play(t.Context(), w.publisher(), s))
+	check(t, play(t.Context(), w.publisher(), s))
+	if got := w.comments(s.Published.PR); len(got) != 1 {
+		t.Errorf("%d comments on the fix pull request, want 1", len(got))
+	}
+}
+
+func TestWithoutAnyThreadTheCommitIsCommented(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.tr.commits.bot = w.app.BotLogin()
+	s := w.ciSession("main")
+	s.Fix = nil
+	w.tr.commits.add(w.head, "mallory", plainTexts{}.Comment(s))
+	for _, remembers := range []bool{true, false} {
+		check(t, play(t.Context(), w.publisher(), s))
+		if !remembers {
+			s.Published = session.Published{}
+		}
+	}
+	check(t, play(t.Context(), w.publisher(), s))
+	if got := len(w.tr.commits.all); got != 2 {
+		t.Errorf("%d comments on the commit, want the forged one and ours", got)
+	}
+}
+
+func TestLockedOrDeletedIssueFallsBack(t *testing.T) {
+	t.Parallel()
+	const route = "/repos/{owner}/{repo}/issues/{issue_number}/comments"
+	for name, fault := range map[string]githubtest.Fault{
+		"locked":  {Status: 403, Body: `{"message":"Unable to create comment because issue is locked."}`},
+		"deleted": {Status: 410, Body: `{"message":"This issue was deleted"}`},
+		"refused": {Status: 422, Body: `{"message":"Validation Failed"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.tr.commits.bot = w.app.BotLogin()
+			s := w.issueSession()
+			w.gh.Inject(fault.On("POST", route))
+			s.Fix = nil
+			check(t, play(t.Context(), w.publisher(), s))
+			if got := len(w.tr.commits.all); got != 1 {
+				t.Errorf("%d comments on the commit, want 1", got)
+			}
+			if got := must(w.gh.CheckRuns(full))(t); len(got) != 1 || got[0].Status != "completed" {
+				t.Errorf("check runs are %+v", got)
+			}
+		})
+	}
+}
+
+func TestCommentThatAPersonDeletedComesBackOnlyWithTheResult(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.issueSession()
+	p := w.publisher()
+	check(t, p.Progress(t.Context(), s))
+	in := w.gh.Inject(githubtest.Fault{Status: 404}.On("PATCH", "/repos/{owner}/{repo}/issues/comments/{comment_id}"))
+	s.State = "fix"
+	check(t, p.Progress(t.Context(), s))
+	if got := len(w.comments(s.Source.Issue)); got != 1 {
+		t.Fatalf("%d comments after progress, want 1", got)
+	}
+	s.State = session.StateDone
+	check(t, p.Final(t.Context(), s))
+	if got := len(w.comments(s.Source.Issue)); got != 2 || in.Hits() == 0 {
+		t.Errorf("%d comments after the end, want a new one", got)
+	}
+}
+
+func TestDeletedRepositoryIsGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.issueSession()
+	p := w.publisher()
+	check(t, w.gh.DeleteRepo(full))
+	for name, f := range map[string]func(context.Context, *session.Session) error{"progress": p.Progress, "propose": p.Propose, "final": p.Final} {
+		if err := f(t.Context(), s); !errors.Is(err, github.ErrGone) {
+			t.Errorf("%s: error is %v, want ErrGone", name, err)
+		}
+	}
+}
+
+func TestQuestionIsShownByItsLabel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.issueSession()
+	check(t, w.publisher().Progress(t.Context(), s))
+	s.Question = &session.Question{Text: "Which one?"}
+	check(t, w.publisher().Final(t.Context(), s))
+	if got := strings.Join(must(w.gh.Issue(full, s.Source.Issue))(t).Labels, " "); got != "debug debug:needs-you" {
+		t.Errorf("labels are %q", got)
+	}
+}
