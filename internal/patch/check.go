@@ -22,6 +22,7 @@ const (
 	AssertionChanged Rule = "assertion-changed" // a test demands something else
 	CheckSilenced    Rule = "check-silenced"    // a linter, type checker or coverage is told to look away
 	ErrorSwallowed   Rule = "error-swallowed"   // a failure no longer shows
+	Unreadable       Rule = "unreadable"        // no diff that can be judged
 )
 
 // Violation is one place where a change breaks a rule.
@@ -58,9 +59,25 @@ var builtIn = []string{
 	"codecov.yml", ".codecov.yml", "**/.coveragerc",
 }
 
-// Check holds a change, as the hunks of its diff, against the policy. Nil
-// means that nothing is wrong with it.
-func Check(hunks []session.Hunk, p Policy) []Violation {
+// DefaultPolicy is the policy of a repository that sets none of its own.
+func DefaultPolicy() Policy { return Policy{} }
+
+// Check holds a change, as the text of a diff or of git format-patch, against
+// the policy. Nil means that nothing is wrong with it; a change that cannot be
+// read is a violation, and so is one that is empty.
+func Check(diff string, p Policy) []Violation {
+	hunks, err := Split([]byte(diff))
+	switch {
+	case err != nil:
+		return []Violation{{Rule: Unreadable, Text: err.Error()}}
+	case len(hunks) == 0:
+		return []Violation{{Rule: Unreadable, Text: "the patch changes nothing"}}
+	}
+	return CheckHunks(hunks, p)
+}
+
+// CheckHunks is Check for the hunks of a diff.
+func CheckHunks(hunks []session.Hunk, p Policy) []Violation {
 	if p.MaxFiles <= 0 {
 		p.MaxFiles = 20
 	}
@@ -100,7 +117,7 @@ func CheckFiles(files []File, p Policy) []Violation {
 	for _, f := range files {
 		hunks = append(hunks, Hunks(f)...)
 	}
-	return Check(hunks, p)
+	return CheckHunks(hunks, p)
 }
 
 // CheckPath holds one path against the policy.
