@@ -1,14 +1,18 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // confinement is what holds a running command from outside: control groups
@@ -34,7 +38,7 @@ func confine(pid int, l Limits) *confinement {
 			continue
 		}
 		memory, pids := g.limit(dir, l)
-		if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644); err != nil || (!memory && !pids) {
+		if (!memory && !pids) || put(dir, "cgroup.procs", int64(pid)) != nil {
 			_ = syscall.Rmdir(dir)
 			continue
 		}
@@ -72,27 +76,35 @@ func groups() []group {
 			out = append(out, group{filepath.Join("/sys/fs/cgroup", part[2]), ""})
 		}
 	}
-	return out
+	// Beside version 1, /sys/fs/cgroup itself is an ordinary folder.
+	return slices.DeleteFunc(out, func(g group) bool {
+		var fs unix.Statfs_t
+		return unix.Statfs(g.dir, &fs) != nil || (int64(fs.Type) != unix.CGROUP_SUPER_MAGIC && int64(fs.Type) != unix.CGROUP2_SUPER_MAGIC) //nolint:unconvert // the field's type differs by architecture
+	})
+}
+
+// put writes a value to a file that the kernel provides.
+func put(dir, name string, value int64) error {
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(strconv.FormatInt(value, 10))
+	return errors.Join(err, f.Close())
 }
 
 // limit writes the limits and says which of them hold.
 func (g group) limit(dir string, l Limits) (memory, pids bool) {
-	put := func(name string, value int64) bool {
-		file := filepath.Join(dir, name)
-		if _, err := os.Stat(file); err != nil {
-			return false
-		}
-		return value >= 0 && os.WriteFile(file, []byte(strconv.FormatInt(value, 10)), 0o644) == nil
-	}
+	set := func(name string, value int64) bool { return value >= 0 && put(dir, name, value) == nil }
 	switch g.controller {
 	case "memory":
-		return put("memory.limit_in_bytes", l.MemoryBytes), false
+		return set("memory.limit_in_bytes", l.MemoryBytes), false
 	case "pids":
-		return false, put("pids.max", l.Processes)
+		return false, set("pids.max", l.Processes)
 	}
-	memory = put("memory.max", l.MemoryBytes)
-	put("memory.swap.max", 0)
-	return memory, put("pids.max", l.Processes)
+	memory = set("memory.max", l.MemoryBytes)
+	set("memory.swap.max", 0)
+	return memory, set("pids.max", l.Processes)
 }
 
 // outOfMemory reports whether the kernel killed a process for the limit.

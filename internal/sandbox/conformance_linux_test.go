@@ -353,10 +353,13 @@ print("loopback works")
 			t.Fatal(err)
 		}
 		cache := strings.TrimSpace(string(cacheDir))
+		if err := os.MkdirAll(cache, 0o755); err != nil {
+			t.Fatal(err)
+		}
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "go.mod"), "module example.com/m\n\ngo 1.21\n")
 		write(t, filepath.Join(dir, "m.go"), "package main\n\nimport \"os\"\n\nfunc main() { os.Stdout.WriteString(\"built\\n\") }\n")
-		cmd := Command{Dir: dir, Binds: []Bind{{Host: cache, Inside: "/cache/go-build", Writable: true}}, Script: "go build -o prog . && ./prog"}
+		cmd := Command{Dir: dir, Binds: []Bind{{Host: cache, Inside: "/cache/go-build", Writable: true}}, Script: "go build -o prog . && ./prog", Timeout: 10 * time.Minute}
 		cmd.Env = map[string]string{"GOCACHE": box.Inside(cmd, cache)}
 		if res, out := run(t, box, cmd); res.Exit != 0 || out != "built\n" {
 			t.Errorf("%+v %q", res, out)
@@ -381,16 +384,6 @@ print("loopback works")
 			}
 		}
 	},
-}
-
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // signalWriter closes ready at the first byte.
