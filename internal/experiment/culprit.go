@@ -53,7 +53,33 @@ func (st *study) candidates(ctx context.Context, good, bad string) (commits []se
 		commits = append(commits, c)
 	}
 	slices.Reverse(commits)
+	st.broughtBy(commits, side)
 	return commits, below, nil
+}
+
+// broughtBy notes for each commit on a side branch the merge on the line that
+// brought it, so that a suspect inside a merge makes the merge a suspect.
+func (st *study) broughtBy(line, side []session.Commit) {
+	if st.brought == nil {
+		st.brought = map[string]string{}
+	}
+	parents := make(map[string][]string, len(side))
+	for _, c := range side {
+		parents[c.SHA] = c.Parents
+	}
+	seen := map[string]bool{}
+	for _, c := range line {
+		todo := []string{c.SHA}
+		for len(todo) > 0 {
+			sha := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			if up, within := parents[sha]; within && !seen[sha] {
+				seen[sha] = true
+				st.brought[sha] = c.SHA
+				todo = append(todo, up...)
+			}
+		}
+	}
 }
 
 // locate searches the commits, oldest first, for the one that introduced the
@@ -154,18 +180,23 @@ func (st *study) weights(commits []session.Commit) []float64 {
 		return nil
 	}
 	factor := map[string]float64{}
-	for _, suspect := range st.s.Archaeology.Suspects {
-		switch suspect.Relevance {
+	suspect := func(sha string, f float64) {
+		for _, id := range []string{sha, st.brought[sha]} {
+			factor[id] = max(factor[id], f)
+		}
+	}
+	for _, s := range st.s.Archaeology.Suspects {
+		switch s.Relevance {
 		case session.High:
-			factor[suspect.Commit.SHA] = 6
+			suspect(s.Commit.SHA, 6)
 		case session.Medium:
-			factor[suspect.Commit.SHA] = 3
+			suspect(s.Commit.SHA, 3)
 		case session.Low:
-			factor[suspect.Commit.SHA] = 1.5
+			suspect(s.Commit.SHA, 1.5)
 		}
 	}
 	if st.h.Suspect != "" {
-		factor[st.h.Suspect] = 8
+		suspect(st.h.Suspect, 8)
 	}
 	out := make([]float64, len(commits))
 	for i, c := range commits {

@@ -60,6 +60,7 @@ type study struct {
 	h        session.Hypothesis
 	base     session.Trial // the reproduction at the bad commit
 	patience int
+	brought  map[string]string // commit → commit on the searched line that brought it
 	finding  session.Finding
 }
 

@@ -82,6 +82,7 @@ type Lab struct {
 	runs     int                        // executions charged to the budget
 	recorded map[string][]session.Entry // by key, in the order of the record
 	asked    map[string]int             // repetitions answered by this process
+	logs     map[string]int             // number of the last log
 	closed   bool
 }
 
@@ -112,7 +113,7 @@ func NewLab(out Outside, opts Options) (*Lab, error) {
 	l := &Lab{
 		Outside: out, opts: opts, start: opts.Now(),
 		free: make(chan *bench, opts.Parallel), slots: opts.Parallel,
-		recorded: map[string][]session.Entry{}, asked: map[string]int{},
+		recorded: map[string][]session.Entry{}, asked: map[string]int{}, logs: map[string]int{},
 	}
 	for _, e := range entries {
 		if e.Phase == "experiment" && e.Key != "" {

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"culprit/internal/experiment/rate"
 	"culprit/internal/session"
 )
 
@@ -105,6 +106,9 @@ func TestEveryRunLeavesItsLogAndOneEntry(t *testing.T) {
 	}
 	if len(w.entries) != 3 {
 		t.Fatalf("%d entries", len(w.entries))
+	}
+	if len(w.files) != 3 {
+		t.Errorf("%d logs for 3 runs", len(w.files))
 	}
 	for _, e := range w.entries {
 		if e.Phase != "experiment" || e.Key != Key(trial) || e.Outcome != session.FailedSame || e.Commit != trial.Rev || e.Task != "H1" || e.Name != "why" || e.Runs != 1 {
@@ -234,4 +238,34 @@ func TestTheCulpritOfAnyHistoryIsFound(t *testing.T) {
 			rt.Fatalf("fix %+v", rep)
 		}
 	})
+}
+
+func TestClassifyStopsAsSoonAsItIsDecided(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		run  func(n int) session.Outcome
+		want rate.Decision
+		most int
+	}{
+		{"always fails", func(int) session.Outcome { return session.FailedSame }, rate.Deterministic, 5},
+		{"fails sometimes", func(n int) session.Outcome {
+			if n == 3 {
+				return session.Passed
+			}
+			return session.FailedSame
+		}, rate.Flaky, 4},
+		{"never runs", func(int) session.Outcome { return session.Untestable }, rate.Undecided, 20},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := linear(3, 1)
+			w.program = func(_ map[string]string, _ string, n int) session.Outcome { return tt.run(n) }
+			got, count, seen, err := w.lab(t, Options{Parallel: 2}).Classify(t.Context(), session.Trial{Rev: w.at(2), Command: "test"}, 20)
+			if err != nil || got != tt.want || len(seen) > tt.most || w.executed != len(seen) {
+				t.Errorf("%s after %d runs (%+v), %v", got, len(seen), count, err)
+			}
+		})
+	}
 }

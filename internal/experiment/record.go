@@ -19,7 +19,8 @@ const maxLog = 256 << 10
 func (l *Lab) record(key string, t session.Trial, obs *session.Observation, runs int) error {
 	obs.Output = capped(obs.Output, maxLog)
 	l.mu.Lock()
-	n := len(l.recorded[key]) + 1
+	n := max(l.logs[key], len(l.recorded[key])) + 1
+	l.logs[key] = n // repetitions that end at the same time have logs of their own
 	l.mu.Unlock()
 	name := fmt.Sprintf("run-%.8s-%s-%d.log", t.Rev, key[:12], n)
 	if t.Task != "" {

@@ -92,3 +92,27 @@ func (l *Lab) probe(ctx context.Context, t session.Trial, n int) (session.Observ
 	}
 	return last, nil
 }
+
+// Classify runs a trial until it is decided whether it fails every time,
+// sometimes or never (rate.DefaultRule), and no further: the first run that
+// differs from another ends it. After limit runs the answer is
+// rate.Undecided.
+func (l *Lab) Classify(ctx context.Context, t session.Trial, limit int) (rate.Decision, session.Count, []session.Observation, error) {
+	var count session.Count
+	var seen []session.Observation
+	for {
+		decision, more := rate.Classify(count)
+		if n := min(more, l.slots, limit-len(seen)); decision == rate.Undecided && n > 0 {
+			_, got, err := l.Repeat(ctx, t, n)
+			for _, o := range got {
+				count.Add(o.Outcome)
+			}
+			seen = append(seen, got...)
+			if err != nil {
+				return rate.Undecided, count, seen, err
+			}
+			continue
+		}
+		return decision, count, seen, nil
+	}
+}
