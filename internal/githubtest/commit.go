@@ -18,11 +18,16 @@ type commitInfo struct {
 
 const commitFormat = "%H%x00%T%x00%P%x00%an%x00%ae%x00%at%x00%cn%x00%ce%x00%ct%x00%B%x01"
 
+// readCommit reads a commit by its full SHA, once.
 func (s *Server) readCommit(r *repository, sha string) (commitInfo, error) {
+	if c, known := r.commits[sha]; known {
+		return c, nil
+	}
 	list, err := s.logCommits(r, "--max-count=1", sha)
 	if err != nil || len(list) == 0 {
 		return commitInfo{}, fmt.Errorf("read commit %s: %w", sha, err)
 	}
+	r.commits[sha] = list[0]
 	return list[0], nil
 }
 
@@ -156,6 +161,18 @@ func (s *Server) commitJSON(r *repository, c commitInfo) obj {
 		},
 		"author": s.userOrNull(s.userByMail(c.authorMail)), "committer": s.userOrNull(s.userByMail(c.committerMail)), "parents": parents,
 	}
+}
+
+// gitCommitJSON is a commit as git has it, without accounts.
+func (s *Server) gitCommitJSON(r *repository, c commitInfo) obj {
+	v := s.commitJSON(r, c)
+	inner, _ := v["commit"].(obj)
+	for _, key := range []string{"author", "committer", "message", "tree", "url", "verification"} {
+		v[key] = inner[key]
+	}
+	delete(v, "commit")
+	delete(v, "comments_url")
+	return v
 }
 
 // userByMail finds the account of a commit's address.

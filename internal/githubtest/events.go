@@ -53,14 +53,21 @@ func (s *Server) orgJSON(u *user) obj {
 	}
 }
 
+// eventIssueJSON is the issue as webhooks carry it.
+func (s *Server) eventIssueJSON(r *repository, i *issue) obj {
+	v := s.issueJSON(r, i)
+	v["draft"] = i.pull != nil && i.pull.draft
+	return v
+}
+
 func (s *Server) emitIssue(r *repository, i *issue, action string, u *user, extra obj) {
-	payload := obj{"issue": s.issueJSON(r, i)}
+	payload := obj{"issue": s.eventIssueJSON(r, i)}
 	maps.Copy(payload, extra)
 	s.emit(r, "issues", action, u, nil, payload)
 }
 
 func (s *Server) emitComment(r *repository, i *issue, c *comment, action string, u *user, extra obj) {
-	payload := obj{"issue": s.issueJSON(r, i), "comment": s.commentJSON(r, i, c)}
+	payload := obj{"issue": s.eventIssueJSON(r, i), "comment": s.commentJSON(r, i, c)}
 	maps.Copy(payload, extra)
 	s.emit(r, "issue_comment", action, u, nil, payload)
 }
@@ -140,8 +147,18 @@ func (s *Server) emitPush(r *repository, p Push, u *user) {
 			}
 		}
 	}
+	// The repository of a push, and of no other event, has its times as Unix
+	// seconds and its owner as a committer.
+	repo := s.eventRepoJSON(r)
+	owner := s.userJSON(r.owner)
+	maps.Copy(owner, obj{"name": r.owner.login, "email": r.owner.email})
+	maps.Copy(repo, obj{
+		"url": s.webURL(r), "created_at": r.created.Unix(), "pushed_at": r.pushed.Unix(), "stargazers": 0, "master_branch": r.defaultBranch,
+		"owner": owner,
+	})
 	s.emit(r, "push", "", u, nil, obj{
-		"ref": p.Ref, "before": p.Before, "after": p.After, "created": p.Before == zeroSHA, "deleted": p.After == zeroSHA, "forced": p.Forced,
+		"repository": repo,
+		"ref":        p.Ref, "before": p.Before, "after": p.After, "created": p.Before == zeroSHA, "deleted": p.After == zeroSHA, "forced": p.Forced,
 		"base_ref": nil, "compare": s.webURL(r) + "/compare/" + p.Before[:12] + "..." + p.After[:12], "commits": commits, "head_commit": head,
 		"pusher": obj{"name": u.login, "email": u.email},
 	})

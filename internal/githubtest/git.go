@@ -52,6 +52,23 @@ echo "refusing to allow a GitHub App to create or update workflow \` + "`$file\\
 exit 1
 `
 
+// repoConfig lets git serve a repository as GitHub does: any commit can be
+// fetched by its SHA, and refs/pull is GitHub's own.
+const repoConfig = `[core]
+	repositoryformatversion = 0
+	bare = true
+[http]
+	receivepack = true
+[uploadpack]
+	allowAnySHA1InWant = true
+	allowFilter = true
+[receive]
+	hideRefs = refs/pull
+	denyDeleteCurrent = refuse
+[gc]
+	auto = 0
+`
+
 func (s *Server) initGit(r *repository) error {
 	if err := os.MkdirAll(filepath.Dir(r.dir), 0o755); err != nil {
 		return err
@@ -61,13 +78,8 @@ func (s *Server) initGit(r *repository) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("git init: %w: %s", err, out)
 	}
-	for _, kv := range [][2]string{
-		{"http.receivepack", "true"}, {"uploadpack.allowAnySHA1InWant", "true"}, {"uploadpack.allowFilter", "true"},
-		{"receive.hideRefs", "refs/pull"}, {"receive.denyDeleteCurrent", "refuse"}, {"gc.auto", "0"},
-	} {
-		if _, err := s.git(r, "config", kv[0], kv[1]); err != nil {
-			return err
-		}
+	if err := os.WriteFile(filepath.Join(r.dir, "config"), []byte(repoConfig), 0o644); err != nil {
+		return err
 	}
 	hooks := filepath.Join(r.dir, "hooks")
 	if err := os.MkdirAll(hooks, 0o755); err != nil {

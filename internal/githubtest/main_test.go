@@ -242,3 +242,37 @@ func (r *receiver) all() []hook {
 	defer r.mu.Unlock()
 	return append([]hook(nil), r.hooks...)
 }
+
+// trySend is send for requests that may break.
+func (w *world) trySend(method, path, token, body string) (int, string, error) {
+	req, err := http.NewRequestWithContext(w.t.Context(), method, w.URL()+path, strings.NewReader(body))
+	must(w.t, err)
+	req.Header.Set("Authorization", "Bearer "+token)
+	// A fresh connection: the client must not try again by itself.
+	tr := &http.Transport{DisableKeepAlives: true}
+	defer tr.CloseIdleConnections()
+	resp, err := tr.RoundTrip(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(data), err
+}
+
+// newSlowReceiver is a webhook address that does not answer while the test
+// runs.
+func newSlowReceiver(t *testing.T) string {
+	release := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(func() {
+		close(release)
+		srv.Close()
+	})
+	return srv.URL
+}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 )
 
 //go:embed pages
@@ -18,6 +19,7 @@ var pageTemplates = template.Must(template.New("").Funcs(template.FuncMap{
 	"lines": func(text string) []string { return strings.Split(strings.TrimSuffix(text, "\n"), "\n") },
 	"icon":  conclusionIcon,
 	"inc":   func(n int) int { return n + 1 },
+	"when":  func(t time.Time) string { return t.UTC().Format("2 Jan 2006 15:04 UTC") },
 }).ParseFS(pageFiles, "pages/*.html"))
 
 // page is what the templates get.
@@ -117,7 +119,7 @@ func (s *Server) buildPage(p *page, parts []string) (raw []byte, found bool) {
 			if c, err := s.readCommit(r, sha); err == nil {
 				files, _ := s.diffFiles(r, c.firstParent(), sha)
 				title, rest, _ := strings.Cut(c.message, "\n")
-				p.Kind, p.Title, p.Data = "commit", title, commitView{sha, title, strings.TrimSpace(rest), c.author, stamp(c.authored), diffViews(files)}
+				p.Kind, p.Title, p.Data = "commit", title, commitView{sha, title, strings.TrimSpace(rest), c.author, c.authored, diffViews(files)}
 			}
 		}
 	case "blob", "raw":

@@ -3,7 +3,9 @@ package githubtest
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
+	"time"
 )
 
 // The views are what the page templates show: plain strings and rendered
@@ -57,12 +59,11 @@ type threadView struct {
 }
 
 type postView struct {
-	ID        int64
 	Anchor    string
 	User      string
 	UserID    int64
 	Bot       bool
-	When      any
+	When      time.Time
 	Edited    bool
 	What      string // "commented", "approved these changes", …
 	Body      template.HTML
@@ -99,7 +100,7 @@ type checkView struct {
 
 type commitView struct {
 	SHA, Title, Body, Author string
-	When                     any
+	When                     time.Time
 	Files                    []diffView
 }
 
@@ -188,14 +189,14 @@ func (s *Server) threadView(r *repository, i *issue) threadView {
 		return postView{User: u.login, UserID: u.id, Bot: u.kind == "Bot", What: "commented", Body: md(body)}
 	}
 	first := post(i.user, i.body)
-	first.Anchor, first.When = fmt.Sprintf("issue-%d", i.id), stamp(i.created)
+	first.Anchor, first.When = fmt.Sprintf("issue-%d", i.id), i.created
 	if i.body == "" {
 		first.Body = "<p><em>No description provided.</em></p>"
 	}
 	v.Posts = append(v.Posts, first)
 	for _, c := range i.comments {
 		p := post(c.user, c.body)
-		p.Anchor, p.When, p.Edited = fmt.Sprintf("issuecomment-%d", c.id), stamp(c.created), c.edits > 0
+		p.Anchor, p.When, p.Edited = fmt.Sprintf("issuecomment-%d", c.id), c.created, c.edits > 0
 		for _, kind := range sortedKeys(c.reactions) {
 			p.Reactions += fmt.Sprintf("%s %d ", kind, c.reactions[kind])
 		}
@@ -208,7 +209,7 @@ func (s *Server) threadView(r *repository, i *issue) threadView {
 	v.Head, v.Base, v.HeadSHA, v.Additions, v.Deletions = pl.headRef, pl.baseRef, pl.headSHA, pl.additions, pl.deletions
 	for _, rv := range pl.reviews {
 		p := post(rv.user, rv.body)
-		p.Anchor, p.When = fmt.Sprintf("pullrequestreview-%d", rv.id), stamp(rv.submitted)
+		p.Anchor, p.When = fmt.Sprintf("pullrequestreview-%d", rv.id), rv.submitted
 		p.What = map[string]string{"APPROVED": "approved these changes", "CHANGES_REQUESTED": "requested changes"}[rv.state]
 		if p.What == "" {
 			p.What = "reviewed"
@@ -220,6 +221,7 @@ func (s *Server) threadView(r *repository, i *issue) threadView {
 		}
 		v.Posts = append(v.Posts, p)
 	}
+	slices.SortStableFunc(v.Posts[1:], func(a, b postView) int { return a.When.Compare(b.When) })
 	switch {
 	case i.state != "open":
 	case pl.mergeable == nil:

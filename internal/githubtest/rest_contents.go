@@ -38,6 +38,14 @@ func (s *Server) listTree(r *repository, rev, dir string) ([]treeEntry, error) {
 	return list, nil
 }
 
+// parentDir is the folder of a path; "" is the root.
+func parentDir(p string) string {
+	if dir := path.Dir(p); dir != "." {
+		return dir
+	}
+	return ""
+}
+
 func getContents(c *call) reply {
 	rev := c.query("ref")
 	if rev == "" {
@@ -51,7 +59,7 @@ func getContents(c *call) reply {
 	if p == "" {
 		return c.folder(sha, rev, "")
 	}
-	siblings, err := c.s.listTree(c.repo, sha, strings.TrimPrefix(path.Dir(p), "."))
+	siblings, err := c.s.listTree(c.repo, sha, parentDir(p))
 	if err != nil {
 		return notFound()
 	}
@@ -154,7 +162,7 @@ func putContents(c *call) reply {
 		return fail(http.StatusForbidden, "Resource not accessible by integration")
 	}
 	var old string
-	if siblings, err := c.s.listTree(c.repo, "refs/heads/"+req.Branch, strings.TrimPrefix(path.Dir(p), ".")); err == nil {
+	if siblings, err := c.s.listTree(c.repo, "refs/heads/"+req.Branch, parentDir(p)); err == nil {
 		for _, e := range siblings {
 			if e.path == p {
 				old = e.sha
@@ -175,8 +183,8 @@ func putContents(c *call) reply {
 	if err != nil {
 		return fail(http.StatusInternalServerError, err.Error())
 	}
-	v := obj{"content": nil, "commit": c.s.commitJSON(c.repo, info)}
-	if siblings, err := c.s.listTree(c.repo, sha, strings.TrimPrefix(path.Dir(p), ".")); err == nil {
+	v := obj{"content": nil, "commit": c.s.gitCommitJSON(c.repo, info)}
+	if siblings, err := c.s.listTree(c.repo, sha, parentDir(p)); err == nil {
 		for _, e := range siblings {
 			if e.path == p {
 				v["content"] = c.s.entryJSON(c.repo, e, req.Branch)

@@ -208,7 +208,7 @@ func (s *Server) newReviewComment(r *repository, i *issue, u *user, reviewID int
 	}
 	for _, f := range s.pullFiles(r, i) {
 		if f.path == lc.Path {
-			x.hunk, _, _ = strings.Cut(f.patch, "\n@@ ")
+			x.hunk = hunkTo(f.patch, line, lc.Side == "LEFT")
 		}
 	}
 	i.pull.comments = append(i.pull.comments, x)
@@ -228,45 +228,43 @@ func (s *Server) pullFiles(r *repository, i *issue) []diffFile {
 // the diff.
 func (s *Server) checkLine(r *repository, i *issue, lc lineComment) string {
 	for _, f := range s.pullFiles(r, i) {
-		if f.path == lc.Path && (lc.Line == 0 || lineInPatch(f.patch, lc.Line, lc.Side == "LEFT")) {
+		if f.path == lc.Path && (lc.Line == 0 || hunkTo(f.patch, lc.Line, lc.Side == "LEFT") != "") {
 			return ""
 		}
 	}
 	return "pull_request_review_thread.line must be part of the diff"
 }
 
-// lineInPatch says whether a line of the new (or old) file is in a patch.
-func lineInPatch(patch string, line int, old bool) bool {
-	oldLine, newLine := 0, 0
-	for text := range strings.SplitSeq(patch, "\n") {
-		var n int
+// hunkTo is the hunk that has a line of the new (or old) file, cut after that
+// line, which is how GitHub quotes what a comment is about. It is empty when
+// the line is not in the patch.
+func hunkTo(patch string, line int, old bool) string {
+	oldLine, newLine, start := 0, 0, 0
+	lines := strings.Split(patch, "\n")
+	for at, text := range lines {
+		inOld, inNew := true, true
 		switch {
 		case strings.HasPrefix(text, "@@"):
 			var a, b string
 			_, _ = fmt.Sscanf(text, "@@ -%s +%s @@", &a, &b)
 			_, _ = fmt.Sscanf(a, "%d", &oldLine)
 			_, _ = fmt.Sscanf(b, "%d", &newLine)
+			start = at
 			continue
 		case strings.HasPrefix(text, "+"):
-			n, newLine = newLine, newLine+1
-			if old {
-				continue
-			}
+			inOld = false
 		case strings.HasPrefix(text, "-"):
-			n, oldLine = oldLine, oldLine+1
-			if !old {
-				continue
-			}
-		default:
-			n = newLine
-			if old {
-				n = oldLine
-			}
-			oldLine, newLine = oldLine+1, newLine+1
+			inNew = false
 		}
-		if n == line {
-			return true
+		if old && inOld && oldLine == line || !old && inNew && newLine == line {
+			return strings.Join(lines[start:at+1], "\n")
+		}
+		if inOld {
+			oldLine++
+		}
+		if inNew {
+			newLine++
 		}
 	}
-	return false
+	return ""
 }

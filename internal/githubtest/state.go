@@ -79,6 +79,7 @@ type repository struct {
 	workflows     []*workflow
 	runs          []*run
 	pushes        []Push
+	commits       map[string]commitInfo // read so far, by SHA
 
 	gitMu sync.Mutex // one receive-pack at a time, so that ref changes are attributed rightly
 }
