@@ -92,6 +92,9 @@ func (l *Lab) attempt(ctx context.Context, b *bench, t session.Trial) (obs sessi
 		}
 		return obs, fmt.Errorf("lay files over %.8s: %w", t.Rev, err)
 	}
+	if t.Setup, err = l.setupAt(ctx, t); err != nil {
+		return obs, err
+	}
 	if refused, err := l.setUp(ctx, b, t); err != nil || refused != nil {
 		if refused != nil {
 			return *refused, nil
@@ -121,6 +124,24 @@ func (l *Lab) attempt(ctx context.Context, b *bench, t session.Trial) (obs sessi
 		Outcome: outcome, Reason: firstLine(reason), Exit: done.Exit, TimedOut: done.TimedOut,
 		Duration: done.Duration, Report: report, Output: done.Output,
 	}, nil
+}
+
+// setupAt is the set-up command that the trial's commit needs.
+func (l *Lab) setupAt(ctx context.Context, t session.Trial) (string, error) {
+	if l.Language.Setup == nil || !t.Adapt || t.Newer == "" || t.Newer == t.Rev {
+		return t.Setup, nil
+	}
+	key := Key(t)
+	if known, ok := l.setups.Load(key); ok {
+		return known.(string), nil
+	}
+	old, err := snapshot(ctx, l.History, t.Rev, t.Edits)
+	if err != nil {
+		return "", fmt.Errorf("find the set-up of %.8s: %w", t.Rev, err)
+	}
+	setup := l.Language.Setup(t.Setup, old)
+	l.setups.Store(key, setup)
+	return setup, nil
 }
 
 // setUp runs the trial's set-up unless the bench has run it for the same

@@ -74,8 +74,9 @@ type Lab struct {
 	opts  Options
 	start time.Time
 
-	free  chan *bench // idle worktrees, at most Parallel
-	slots int
+	free   chan *bench // idle worktrees, at most Parallel
+	slots  int
+	setups sync.Map // key of a trial → its set-up command
 
 	mu       sync.Mutex
 	made     int                        // worktrees made so far

@@ -152,6 +152,58 @@ func TestAnOlderCommitIsAdaptedBeforeItIsCalledUntestable(t *testing.T) {
 	}
 }
 
+func TestAnOlderCommitIsSetUpAsItsTimeHadIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.commit(map[string]string{"yarn": "x", "a_test": "BUG"})
+	w.commit(map[string]string{"npm": "x"})
+	lang := plain()
+	lang.Setup = func(setup string, old Snapshot) string {
+		if _, err := old.Read("npm"); err != nil {
+			return "yarn"
+		}
+		return setup
+	}
+	var mu sync.Mutex
+	ran := map[string]int{}
+	w.program = func(files map[string]string, script string, _ int) session.Outcome {
+		mu.Lock()
+		defer mu.Unlock()
+		ran[script]++
+		return session.Passed
+	}
+	l, err := NewLab(Outside{History: w, Trees: realTrees{w, t.TempDir()}, Executor: w, Store: w, Language: lang}, Options{Parallel: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close(context.Background())
+	for i := range 2 {
+		trial := session.Trial{Rev: w.at(i), Setup: "npm", Command: "test", Adapt: true, Newer: w.at(1)}
+		if o, err := l.Run(t.Context(), trial); err != nil || o.Outcome != session.Passed {
+			t.Errorf("%+v, %v", o, err)
+		}
+	}
+	if ran["yarn"] != 1 || ran["npm"] != 1 || ran["test"] != 2 {
+		t.Errorf("ran %v", ran)
+	}
+}
+
+// realTrees are worktrees in memory that have a folder too, as the set-up
+// needs one.
+type realTrees struct {
+	w   *world
+	dir string
+}
+
+func (r realTrees) Tree(context.Context) (Tree, error) {
+	r.w.mu.Lock()
+	defer r.w.mu.Unlock()
+	t := &memoryTree{w: r.w, dir: r.dir}
+	r.w.trees[t.dir] = t
+	r.w.live++
+	return t, nil
+}
+
 // TestTheCulpritOfAnyHistoryIsFound holds for generated histories: branches
 // and merges, commits that do not build, and one commit that brings the
 // failure, somewhere.

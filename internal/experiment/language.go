@@ -20,8 +20,12 @@ type Language struct {
 	// run there: files to add or replace, and a sentence that says what was
 	// done. No edits means that nothing helps.
 	Adapt func(old, newer Snapshot) (edits []session.Edit, note string)
-	// Variant rewrites a test command: shuffled order, race detector. ok is
-	// false where the test runner cannot do it.
+	// Setup is the set-up command for an older commit that has its own lock
+	// files or package manager: setup itself, where that is somebody's own
+	// command or still right. Nil keeps setup everywhere.
+	Setup func(setup string, old Snapshot) string
+	// Shuffled and Race rewrite a test command: random order, race detector.
+	// ok is false where the test runner cannot do it.
 	Shuffled func(command string, seed int64) (shuffled string, ok bool)
 	Race     func(command string) (raced string, ok bool)
 	// IsTestFile and IsLockFile tell by path. Lock files are all files that
