@@ -19,6 +19,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 // A Server is a running Redis. Close it.
@@ -64,7 +65,11 @@ func (s *Server) drive(step time.Duration) {
 
 // Options returns what a client of its own needs.
 func (s *Server) Options() *redis.Options {
-	return &redis.Options{Addr: s.mini.Addr(), Password: s.password}
+	return &redis.Options{
+		Addr: s.mini.Addr(), Password: s.password,
+		// Only managed clusters move connections.
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}
 }
 
 // Client returns a client that lives as long as the server.
