@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"sync"
 
@@ -15,6 +16,14 @@ import (
 
 // maxMinimise bounds the runs that one minimisation may cost.
 const maxMinimise = 120
+
+// maxUnresolved is how many combinations in a row may fail to build before a
+// minimisation gives up: the hunks of a large refactoring stand and fall
+// together, and trying on would only cost time.
+const maxUnresolved = 24
+
+// errEntangled ends a minimisation by maxUnresolved.
+var errEntangled = errors.New("its hunks do not build apart from one another")
 
 // filesFirst is the number of hunks from which whole files are dropped before
 // single hunks are.
@@ -88,9 +97,7 @@ func (st *study) minimise(ctx context.Context, loc *located, cause *session.Root
 		return
 	}
 	cause.Hunks = len(ch.code)
-	if len(ch.code) > 0 {
-		cause.Location = ch.code[0].Location()
-	}
+	cause.Location = st.decisive(ch.code)
 	if len(ch.code) == 0 {
 		cause.MinimalNote = "the culprit changes no code apart from tests"
 		return
@@ -113,19 +120,50 @@ func (st *study) minimise(ctx context.Context, loc *located, cause *session.Root
 		cause.MinimalNote = "the test fails on top of the parent without any of its hunks"
 		return
 	}
+	var hunks []session.Hunk
 	for _, i := range minimal {
-		cause.Minimal = append(cause.Minimal, kept(ch.code[i]))
+		hunks = append(hunks, ch.code[i])
+		cause.Minimal = append(cause.Minimal, kept(ch.code[i], len(minimal)))
 	}
-	if err != nil || stats.Exhausted {
+	switch {
+	case errors.Is(err, errEntangled):
+		cause.MinimalNote = "not proved minimal: " + errEntangled.Error()
+	case err != nil || stats.Exhausted:
 		cause.MinimalNote = orWord(cause.MinimalNote, "not proved minimal: the budget was used up")
 	}
-	cause.Location = cause.Minimal[0].Location()
+	cause.Location = st.decisive(hunks)
 }
 
-// kept is a hunk as the session stores it: large text is cut, because the
-// hunk can be read again from the repository by its ID.
-func kept(h session.Hunk) session.Hunk {
-	if len(h.Text) > maxHunkText {
+// decisive is the place among hunks to look at first: in a file that the
+// failure's stack names, else in code rather than in documents.
+func (st *study) decisive(hunks []session.Hunk) string {
+	best, rank := "", -1
+	for _, h := range hunks {
+		r := 1
+		switch path.Ext(h.File) {
+		case ".md", ".txt", ".rst", ".adoc", ".yml", ".yaml", ".json", ".lock", ".sum", "":
+			r = 0
+		}
+		if f := st.s.Reproduction.Failure; f != nil && slices.ContainsFunc(f.Stack, func(fr session.Frame) bool { return fr.File == h.File }) {
+			r = 2
+		}
+		if r > rank {
+			best, rank = h.Location(), r
+		}
+	}
+	return best
+}
+
+// maxKept is how many hunks keep their text in the session.
+const maxKept = 40
+
+// kept is one of n hunks as the session stores it: large text is cut, because
+// the hunk can be read again from the repository by its ID.
+func kept(h session.Hunk, n int) session.Hunk {
+	switch {
+	case n > maxKept:
+		h.Text, h.Raw = "", nil
+	case len(h.Text) > maxHunkText:
 		h.Text, h.Raw = clip(h.Text, maxHunkText), nil
 	}
 	return h
@@ -173,13 +211,18 @@ func minimal(ctx context.Context, hunks []session.Hunk, test func(context.Contex
 	// The second pass asks some questions of the first again.
 	var mu sync.Mutex
 	asked := map[string]ddmin.Verdict{}
+	unresolved := 0
 	try := func(ctx context.Context, indexes []int) (ddmin.Verdict, error) {
 		key := fmt.Sprint(indexes)
 		mu.Lock()
 		v, known := asked[key]
+		stuck := unresolved >= maxUnresolved
 		mu.Unlock()
 		if known {
 			return v, nil
+		}
+		if stuck {
+			return ddmin.Unresolved, errEntangled
 		}
 		chosen := make([]session.Hunk, len(indexes))
 		for i, j := range indexes {
@@ -189,6 +232,9 @@ func minimal(ctx context.Context, hunks []session.Hunk, test func(context.Contex
 		if err == nil {
 			mu.Lock()
 			asked[key] = v
+			if unresolved++; v != ddmin.Unresolved {
+				unresolved = 0
+			}
 			mu.Unlock()
 		}
 		return v, err
@@ -220,8 +266,11 @@ func minimal(ctx context.Context, hunks []session.Hunk, test func(context.Contex
 		files, stats, err := ddmin.Minimise(ctx, len(byFile), func(ctx context.Context, subset []int) (ddmin.Verdict, error) {
 			return try(ctx, join(subset))
 		}, opts)
-		if files == nil || err != nil || stats.Exhausted || len(files) == 0 {
-			return join(files), stats, err
+		if err != nil || stats.Exhausted || len(files) == 0 {
+			if files == nil {
+				return nil, stats, err
+			}
+			return append([]int{}, join(files)...), stats, err
 		}
 		pool = join(files)
 		opts.MaxTests = max(opts.MaxTests-stats.Tests, 1)

@@ -182,7 +182,10 @@ func (st *study) confirm(loc *located, cause *session.RootCause) {
 	what := ""
 	if n := len(cause.Minimal); n > 0 {
 		what = fmt.Sprintf(" %d of its %s suffices to make the test fail, at %s.", n, plural(cause.Hunks, "hunk"), cause.Location)
-		if n > 1 {
+		switch {
+		case cause.MinimalNote != "" && n > 1:
+			what = fmt.Sprintf(" %d of its %s together make the test fail, the first to look at is %s; %s.", n, plural(cause.Hunks, "hunk"), cause.Location, cause.MinimalNote)
+		case n > 1:
 			what = fmt.Sprintf(" %d of its %s are needed together to make the test fail, the first at %s.", n, plural(cause.Hunks, "hunk"), cause.Location)
 		}
 		st.supports("%s — %d of %s of the culprit on top of its parent: the test fails", cause.Location, n, plural(cause.Hunks, "hunk"))
