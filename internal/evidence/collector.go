@@ -58,7 +58,7 @@ func (c *collector) fail(f session.Failure, t tier) {
 	f.Test, f.Package = strings.Clone(cut(f.Test, maxName)), strings.Clone(cut(f.Package, maxName))
 	f.File = strings.Clone(cut(f.File, maxName))
 	f.Message = strings.Clone(cut(f.Message, maxMessage))
-	if f.Expected == "" && f.Actual == "" {
+	if f.Expected == "" && f.Actual == "" && f.Test != "" {
 		f.Expected, f.Actual = expectation(f.Message)
 	}
 	f.Expected, f.Actual = strings.Clone(cut(f.Expected, maxValue)), strings.Clone(cut(f.Actual, maxValue))
@@ -89,7 +89,7 @@ func (c *collector) fail(f session.Failure, t tier) {
 		return
 	}
 	c.index[key] = len(c.failures)
-	c.failures = append(c.failures, ranked{f, t, t == secondary && f.Test == "" && f.File == ""})
+	c.failures = append(c.failures, ranked{f, t, t == secondary && f.Package != "" && f.Test == "" && f.File == ""})
 }
 
 // merge adds to a known failure what a second mention of it tells.

@@ -22,6 +22,7 @@ type goTest struct {
 	verbose bool
 
 	runs    map[string]*goRun // announced, without result yet
+	done    map[string]bool   // had a result
 	cur     *goRun            // whose log comes, with -v
 	block   *goRun            // whose result was printed last; its log may follow
 	depth   int
@@ -138,10 +139,10 @@ func (g *goTest) line(l line) bool {
 	}
 	if g.verbose && !g.strict {
 		// Output without a line end before the result: "done--- PASS: TestX (0.00s)".
-		if i := strings.Index(s, "--- "); i > 0 && g.result(line{s[i:], l.from, l.to}) {
+		if i := strings.Index(s, "--- "); i > 0 && g.result(line{text: s[i:], from: l.from, to: l.to}) {
 			return true
 		}
-		if i := strings.Index(s, "=== RUN   "); i > 0 && g.control(line{s[i:], l.from, l.to}) {
+		if i := strings.Index(s, "=== RUN   "); i > 0 && g.control(line{text: s[i:], from: l.from, to: l.to}) {
 			return true
 		}
 	}
@@ -219,7 +220,7 @@ func (g *goTest) result(l line) bool {
 	}
 	depth := indent / 4
 	if g.verbose {
-		if g.runs[name] == nil && !strings.HasPrefix(name, "Benchmark") {
+		if g.runs[name] == nil && !strings.HasPrefix(name, "Benchmark") && (verdict != "FAIL" || !g.done[name]) {
 			return false // never announced: a test printed it
 		}
 	} else if verdict != "FAIL" || depth > 0 && !g.nested(name, depth) {
@@ -246,6 +247,12 @@ func (g *goTest) verdict(verdict, name string, depth int, l line) {
 	delete(g.runs, name)
 	if r == nil {
 		r = &goRun{name: strings.Clone(cut(name, maxName)), from: l.from}
+	}
+	if g.done == nil {
+		g.done = map[string]bool{}
+	}
+	if len(g.done) < maxRunning {
+		g.done[r.name] = true
 	}
 	r.to = l.to
 	g.block, g.cur = nil, nil
@@ -392,10 +399,12 @@ func (g *goTest) endPackage(pkg, verdict string) {
 		f.Package = pkg
 		g.out.fail(f, primary)
 	}
+	failed := map[string]bool{}
 	for _, r := range g.failed {
 		if verdict == "ok" {
 			break // printed by a test that tests tests
 		}
+		failed[r.name] = true
 		f, t := r.failure(), primary
 		f.Package = pkg
 		if len(r.log) == 0 && r.message == "" && g.hasChild(r.name) {
@@ -404,9 +413,12 @@ func (g *goTest) endPackage(pkg, verdict string) {
 		g.out.fail(f, t)
 	}
 	for _, name := range g.passed {
+		if failed[name] { // it printed its own pass before
+			continue
+		}
 		g.out.pass(frameworkGo, pkg, name)
 	}
-	g.runs, g.cur, g.block, g.parents, g.failed, g.passed = nil, nil, nil, nil, nil, nil
+	g.runs, g.done, g.cur, g.block, g.parents, g.failed, g.passed = nil, nil, nil, nil, nil, nil, nil
 	g.crash, g.race, g.exit, g.verbose = nil, nil, "", false
 }
 

@@ -82,6 +82,9 @@ func (j judge) tests() (session.Outcome, string) {
 		if failed.Kind == session.KindEnvironment {
 			return session.Untestable, "the machine, not the code: " + firstLine(failed.Message)
 		}
+		if len(j.t.Tests) == 1 && j.t.Signature != "" && failed.Test == j.t.Tests[0] && !j.same(*failed) && failed.Message != "" {
+			return session.FailedSame, "the same test, with another message: " + firstLine(failed.Message)
+		}
 		return session.FailedSame, ""
 	case j.timedOut:
 		if j.t.Kind == session.KindTimeout {

@@ -11,6 +11,7 @@ import (
 type line struct {
 	text     string
 	from, to int64
+	marked   bool // the runner marked it as an error
 }
 
 // format recognises the output of one runner or tool. It keeps what state it
@@ -45,7 +46,18 @@ func newFormats(out *collector) []format {
 		&goTest{out: out},
 		&pytest{out: out},
 		&unittest{out: out},
+		&vitest{out: out},
+		&jest{out: out},
+		&tap{out: out},
+		&nodeTest{out: out},
+		&mocha{out: out},
+		&cargo{out: out},
+		&maven{out: out},
+		&gradle{out: out},
 		&pythonTrace{out: out},
+		&nodeCrash{out: out},
+		&compiler{out: out},
+		&world{out: out},
 	}
 }
 
@@ -56,6 +68,7 @@ func (p *parser) read(r io.Reader) error {
 		if l.text, skip = p.envelope.open(text, p); skip {
 			return
 		}
+		l.text, l.marked = strings.CutPrefix(l.text, "##[error]")
 		p.feed(l)
 	})
 }

@@ -14,11 +14,12 @@ type pyTrace struct {
 	bytes  int
 	frames []session.Frame // outermost first
 	inner  bool            // inside "Traceback (most recent call last):"
+	done   bool            // the exception's own line has come
 }
 
 func (t *pyTrace) line(s string) {
 	if strings.HasPrefix(s, "Traceback (most recent call last):") {
-		t.inner = true
+		t.inner, t.done = true, false
 		t.frames = t.frames[:0]
 		return
 	}
@@ -28,9 +29,10 @@ func (t *pyTrace) line(s string) {
 		}
 		return
 	}
-	if t.inner && (s == "" || s[0] == ' ' || s[0] == '\t') && !t.sawMessage() {
+	if t.inner && !t.done && (s == "" || s[0] == ' ' || s[0] == '\t') {
 		return // source lines
 	}
+	t.done = t.done || pyException(s)
 	switch {
 	case strings.HasPrefix(s, "During handling of the above exception"), strings.HasPrefix(s, "The above exception was the direct cause"):
 		t.msg, t.bytes = nil, 0
@@ -46,14 +48,7 @@ func (t *pyTrace) line(s string) {
 }
 
 // sawMessage reports that the exception's own line has come.
-func (t *pyTrace) sawMessage() bool {
-	for _, m := range t.msg {
-		if pyException(m) {
-			return len(t.frames) > 0
-		}
-	}
-	return false
-}
+func (t *pyTrace) sawMessage() bool { return t.done && len(t.frames) > 0 }
 
 func (t *pyTrace) message() string { return strings.TrimSpace(strings.Join(t.msg, "\n")) }
 

@@ -40,7 +40,7 @@ func normalise(s string) string {
 		space = false
 		switch {
 		case c == '/' || c == '\\' || c == '~':
-			if n := pathLen(s[i:]); n > 0 {
+			if n := pathLen(s[i:]); n > 0 && (i == 0 || !isWord(s[i-1]) && s[i-1] != '/' || s[i-1] == ':') {
 				b.WriteString(shortPath(s[i : i+n]))
 				i += n
 				continue
