@@ -15,7 +15,7 @@ const suspectsShown = 10
 // files in the failure, and which commit is the last known good.
 func archaeology(ctx context.Context, e *env) (Outcome, error) {
 	s := e.s
-	found, err := e.History.FindGood(ctx, s, e.trial("archaeology"))
+	found, err := e.History.FindGood(ctx, s)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"culprit/internal/patch"
 	"culprit/internal/report"
 	"culprit/internal/session"
+	"culprit/internal/toolchain"
 )
 
 // confirm proves the fix by running both sides (CR13, DB6): the failing test
@@ -20,7 +21,7 @@ func confirm(ctx context.Context, e *env) (Outcome, error) {
 	if err := e.restore(ctx); err != nil {
 		return nil, err
 	}
-	if bad := patch.Check(s.Fix.Patch, patch.DefaultPolicy()); len(bad) > 0 {
+	if bad := patch.Check(s.Fix.Hunks, patch.Policy{IsTestFile: toolchain.IsTestFile}); len(bad) > 0 {
 		return e.unproven("the patch is not allowed: " + bad[0].String())
 	}
 	c := &session.Confirmation{Timestamp: e.Clock.Now().UTC().Format(time.RFC3339)}
@@ -40,7 +41,7 @@ func confirm(ctx context.Context, e *env) (Outcome, error) {
 	case c.After.Runs < runs || c.After.Failures > 0:
 		return e.unproven(fmt.Sprintf("with the fix the test passes only %d of %d runs", c.After.Passes(), runs))
 	}
-	if c.Necessity, err = e.Fixer.Necessity(ctx, s, *s.Fix, without); err != nil {
+	if c.Necessity, err = e.Fixer.Necessity(ctx, *s.Fix, without, max(1, runs/2)); err != nil {
 		return nil, err
 	}
 	if c.Suite, err = e.suite(ctx); err != nil {
@@ -62,17 +63,22 @@ func confirm(ctx context.Context, e *env) (Outcome, error) {
 	return Advance{fmt.Sprintf("fails %d/%d before, passes %d/%d after; %s", c.Before.Failures, c.Before.Runs, c.After.Passes(), c.After.Runs, suiteLine(c.Suite))}, nil
 }
 
-// unproven ends the session with its cause and without a fix.
+// unproven rejects the fix and goes back for the next candidate; the runner
+// ends the session with its cause and without a fix when the loops are used up.
 func (e *env) unproven(why string) (Outcome, error) {
 	s := e.s
 	if s.Confirmation == nil {
 		s.Confirmation = &session.Confirmation{Timestamp: e.Clock.Now().UTC().Format(time.RFC3339)}
 	}
 	s.Confirmation.TestResult, s.Confirmation.Overall, s.Confirmation.Why = "failed", "needs_rework", why
-	if row := s.Task(s.Fix.Task); row != nil {
-		row.FixResult, row.Verified, row.Error = session.FixFailed, "false", why
+	s.Rejected = append(s.Rejected, s.Fix.Digest())
+	e.decide("confirm", "fix rejected (%s): %s", s.Fix.Strategy, why)
+	row := s.Task(s.Fix.Task)
+	row.FixResult, row.Verified, row.Error = session.FixFailed, "false", why
+	if s.CrossPhaseLoops < s.MaxLoops {
+		row.Status, row.FixResult, row.Verified = session.Pending, "", ""
 	}
-	return Stop{session.ResultRootCause, "the fix was not proven: " + why}, nil
+	return Rework{"fix", why}, nil
 }
 
 // patched is the reproduction with edits of a fix on top of the overlay.

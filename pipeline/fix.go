@@ -54,6 +54,8 @@ func fix(ctx context.Context, e *env) (Outcome, error) {
 // noFix says why there is a cause and no fix.
 func noFix(s *session.Session, row *session.Task) string {
 	switch {
+	case len(s.Rejected) > 0 && s.Confirmation != nil:
+		return "no other candidate than the one that did not hold: " + s.Confirmation.Why
 	case s.Fix != nil && len(s.Fix.Conflicts) > 0:
 		return "no revert applies: " + strings.Join(s.Fix.Conflicts, "; ")
 	case row == nil:

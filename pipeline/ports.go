@@ -35,6 +35,9 @@ type LogOptions struct {
 // session has paid for already are answered from its record when the caller
 // allows it (Repeat counts from there too).
 type Runner interface {
+	// Reproduction is the session's reproduction as a trial at the bad commit,
+	// with the files that carry it laid over.
+	Reproduction(ctx context.Context, s *session.Session) (session.Trial, error)
 	// Run executes a trial once. The error is about the machinery (context
 	// over, budget spent, disk full), never about what the trial showed.
 	Run(ctx context.Context, t session.Trial) (session.Observation, error)
@@ -52,8 +55,8 @@ type Investigator interface {
 type Fixer interface {
 	Fix(ctx context.Context, s *session.Session, t session.Task) session.FixReport
 	// Necessity leaves each hunk of the fix out in turn and runs the trial:
-	// the failure must be back.
-	Necessity(ctx context.Context, s *session.Session, fix session.Fix, without session.Trial) ([]session.Necessity, error)
+	// the failure must be back. n passes in a row call a hunk idle.
+	Necessity(ctx context.Context, fix session.Fix, without session.Trial, n int) ([]session.Necessity, error)
 }
 
 // Publisher shows the session to people. Every method is idempotent.
@@ -84,7 +87,7 @@ type Clock interface{ Now() time.Time }
 
 // GoodFinder looks for the last known good commit and verifies a given one.
 type GoodFinder interface {
-	FindGood(ctx context.Context, s *session.Session, t session.Trial) (session.Archaeology, error)
+	FindGood(ctx context.Context, s *session.Session) (session.Archaeology, error)
 }
 
 // LogSource fetches the logs of the failed CI jobs that started the session.

@@ -69,7 +69,7 @@ func nextStep(s *session.Session) string {
 		}
 		return "Review patches/" + s.Fix.Task + ".patch, run verify.sh, apply it with git am."
 	case session.ResultRootCause:
-		return "The cause is confirmed and no fix is proposed: " + s.Reason + ". Fix it by hand at " + place(s) + "."
+		return "The cause is confirmed and no fix is proposed: " + s.Reason + ". Fix it by hand at " + where(s) + "."
 	case session.ResultFlaky:
 		return "Make the test independent of what the report names, then run it as often as the report's rate demands."
 	case session.ResultNotReproduced:
@@ -85,7 +85,7 @@ func nextStep(s *session.Session) string {
 	return ""
 }
 
-func place(s *session.Session) string {
+func where(s *session.Session) string {
 	if s.RootCause != nil && s.RootCause.Location != "" {
 		return s.RootCause.Location
 	}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"culprit/internal/evidence"
@@ -24,12 +25,13 @@ type plan struct {
 // it, says how often it happens, and writes repro.sh (DB3).
 func reproduce(ctx context.Context, e *env) (Outcome, error) {
 	s := e.s
-	t, err := newTree(ctx, e.Workspace, s.Bad.SHA)
+	files, err := e.Workspace.List(ctx, s.Bad.SHA)
 	if err != nil {
 		return nil, err
 	}
-	kits := toolchain.Detect(t, s.Symptom.Failures)
-	plans := plansFor(s, t, kits)
+	t := toolchain.FS(files, func(name string) ([]byte, error) { return e.Workspace.Show(ctx, s.Bad.SHA, name) })
+	place(s.Symptom.Failures, t)
+	plans := plansFor(s, t, toolchain.Detect(t, s.Symptom.Failures))
 	if len(plans) == 0 {
 		return nil, &session.UserError{
 			Code: "no-test-command", What: "no test command is known for this repository",
@@ -39,7 +41,7 @@ func reproduce(ctx context.Context, e *env) (Outcome, error) {
 	s.Reproduction = &session.Reproduction{Setup: s.Flags.Setup, Overlay: s.Flags.Overlay}
 	var last session.Observation
 	for _, p := range plans {
-		obs, done, err := e.attempt(ctx, t, p)
+		obs, done, err := e.attempt(ctx, files, p)
 		if err != nil {
 			return nil, err
 		}
@@ -48,12 +50,22 @@ func reproduce(ctx context.Context, e *env) (Outcome, error) {
 		}
 		last = obs
 	}
-	return e.seldom(ctx, t, plans, last)
+	return e.seldom(ctx, files, plans, last)
+}
+
+// place maps the files that a log names to paths of the repository.
+func place(failures []session.Failure, t fs.FS) {
+	find := toolchain.Files(t)
+	for i := range failures {
+		if p, ok := find(failures[i].File); ok {
+			failures[i].File = p
+		}
+	}
 }
 
 // plansFor lists the ways, most specific first: the failures that are named,
 // each alone; then the command that was given; then the whole suite.
-func plansFor(s *session.Session, t *tree, kits []toolchain.Kit) []plan {
+func plansFor(s *session.Session, t fs.FS, kits []toolchain.Kit) []plan {
 	var plans []plan
 	given, known := toolchain.FromCommand(s.Flags.Test, t)
 	if s.Flags.Test != "" {
@@ -84,7 +96,7 @@ func plansFor(s *session.Session, t *tree, kits []toolchain.Kit) []plan {
 
 // attempt runs a plan once. When it fails for the expected reason, the session
 // has its reproduction, narrowed to the one test where that shows the same.
-func (e *env) attempt(ctx context.Context, t *tree, p plan) (session.Observation, bool, error) {
+func (e *env) attempt(ctx context.Context, files []string, p plan) (session.Observation, bool, error) {
 	r := e.s.Reproduction
 	r.Command, r.Alone, r.Toolchain = p.command, p.alone, p.kit.Name
 	if e.s.Flags.Setup == "" {
@@ -95,6 +107,9 @@ func (e *env) attempt(ctx context.Context, t *tree, p plan) (session.Observation
 		r.Target = targetOf(*p.known, []session.Failure{*p.known})
 	} else {
 		r.Target = session.Target{}
+	}
+	if err := e.rebase(ctx); err != nil {
+		return session.Observation{}, false, err
 	}
 	obs, err := e.Runner.Run(ctx, e.trial("reproduce"))
 	if err != nil {
@@ -112,7 +127,7 @@ func (e *env) attempt(ctx context.Context, t *tree, p plan) (session.Observation
 	lead, related := leading(obs, p)
 	r.Failure = &lead
 	r.Target = targetOf(lead, related)
-	r.Overlay = e.overlay(t, p.kit, lead)
+	r.Overlay = e.overlay(files, p.kit, lead)
 	if p.alone {
 		return obs, true, nil
 	}
@@ -130,6 +145,9 @@ func (e *env) narrow(ctx context.Context, kit toolchain.Kit, lead session.Failur
 	}
 	whole := r.Command
 	r.Command, r.Alone = alone, true
+	if err := e.rebase(ctx); err != nil {
+		return err
+	}
 	obs, err := e.Runner.Run(ctx, e.trial("reproduce alone"))
 	if err != nil {
 		return err
@@ -182,30 +200,36 @@ func targetOf(lead session.Failure, all []session.Failure) session.Target {
 }
 
 // overlay names the files that carry the reproduction to older commits.
-func (e *env) overlay(t *tree, kit toolchain.Kit, f session.Failure) []session.Overlay {
+func (e *env) overlay(files []string, kit toolchain.Kit, f session.Failure) []session.Overlay {
 	out := e.s.Flags.Overlay
 	if len(out) > 0 {
 		return out
 	}
-	for _, file := range kit.TestFiles(f, t.files) {
+	for _, file := range kit.TestFiles(f, files) {
 		out = append(out, session.Overlay{Rev: e.s.Bad.SHA, Path: file})
 	}
 	return out
 }
 
-// trial is the reproduction as a trial at the bad commit.
+// rebase computes the reproduction's trial anew after its command, target or
+// overlay changed.
+func (e *env) rebase(ctx context.Context) (err error) {
+	e.base, err = e.Runner.Reproduction(ctx, e.s)
+	return err
+}
+
+// trial is the reproduction at the bad commit, with the reason why it is run.
 func (e *env) trial(name string) session.Trial {
-	r := e.s.Reproduction
-	return session.Trial{
-		Name: name, Rev: e.s.Bad.SHA, Edits: e.overlayEdits, Setup: r.Setup, Command: r.Command, Target: r.Target, Adapt: true,
-	}
+	t := e.base
+	t.Name = name
+	return t
 }
 
 // classify repeats the reproduction until it is known whether it fails every
 // time, then writes repro.sh and runs it.
 func (e *env) classify(ctx context.Context) (Outcome, error) {
 	s, r := e.s, e.s.Reproduction
-	if err := e.loadOverlay(ctx); err != nil {
+	if err := e.rebase(ctx); err != nil {
 		return nil, err
 	}
 	trial := e.trial("reproduce")
@@ -225,7 +249,7 @@ func (e *env) classify(ctx context.Context) (Outcome, error) {
 
 func (e *env) settle(ctx context.Context, count session.Count, s *session.Session, r *session.Reproduction) (Outcome, error) {
 	r.Count = count
-	r.Interval = rate.Interval95(count.Failures, count.Runs)
+	r.Interval = rate.Interval(count)
 	r.Reproduced = count.Failures > 0
 	r.Flaky = r.Reproduced && count.Passes() > 0
 	if !r.Reproduced {
@@ -247,14 +271,14 @@ func (e *env) settle(ctx context.Context, count session.Count, s *session.Sessio
 
 // seldom is reached when no plan failed at once. A failure that CI saw may
 // show only sometimes, so the first plan is repeated before giving up.
-func (e *env) seldom(ctx context.Context, t *tree, plans []plan, last session.Observation) (Outcome, error) {
+func (e *env) seldom(ctx context.Context, files []string, plans []plan, last session.Observation) (Outcome, error) {
 	s, r := e.s, e.s.Reproduction
 	p := plans[0]
 	if p.known != nil && last.Outcome != session.Untestable {
 		r.Command, r.Alone, r.Target, r.Suite, r.Toolchain = p.command, p.alone, targetOf(*p.known, []session.Failure{*p.known}), p.kit.Suite, p.kit.Name
 		r.Failure = p.known
-		r.Overlay = e.overlay(t, p.kit, *p.known)
-		if err := e.loadOverlay(ctx); err != nil {
+		r.Overlay = e.overlay(files, p.kit, *p.known)
+		if err := e.rebase(ctx); err != nil {
 			return nil, err
 		}
 		count, _, err := e.Runner.Repeat(ctx, e.trial("reproduce"), e.limits.flakyRuns)
@@ -265,7 +289,7 @@ func (e *env) seldom(ctx context.Context, t *tree, plans []plan, last session.Ob
 			return e.settle(ctx, count, s, r)
 		}
 		r.Count = count
-		r.Interval = rate.Interval95(count.Failures, count.Runs)
+		r.Interval = rate.Interval(count)
 	}
 	r.Why = whyNot(last, r)
 	if s.Flags.Bad != "" {
@@ -284,23 +308,6 @@ func whyNot(last session.Observation, r *session.Reproduction) string {
 		return "the command fails here for another reason: " + last.Reason
 	}
 	return fmt.Sprintf("%q passes here", r.Command)
-}
-
-// loadOverlay reads the files that carry the reproduction; every trial from
-// now on has them.
-func (e *env) loadOverlay(ctx context.Context) error {
-	e.overlayEdits = nil
-	if e.s.Reproduction == nil {
-		return nil
-	}
-	for _, o := range e.s.Reproduction.Overlay {
-		data, err := e.Workspace.Show(ctx, o.Rev, o.Path)
-		if err != nil {
-			return fmt.Errorf("read overlay %s:%s: %w", short(o.Rev), o.Path, err)
-		}
-		e.overlayEdits = append(e.overlayEdits, session.Edit{Path: o.Path, Content: data})
-	}
-	return nil
 }
 
 // target names the failure for people.

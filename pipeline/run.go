@@ -41,8 +41,8 @@ type env struct {
 	Deps
 	s      *session.Session
 	limits limits
-	// overlayEdits carry the reproduction; loaded once it is known.
-	overlayEdits []session.Edit
+	// base is the reproduction as a trial, once it is known.
+	base session.Trial
 }
 
 func (e *env) progress(format string, args ...any) {
@@ -77,8 +77,10 @@ func (e *env) note(format string, args ...any) {
 func Run(ctx context.Context, s *session.Session, d Deps) error {
 	prepare(s, d.Clock.Now())
 	e := &env{Deps: d, s: s, limits: modeLimits[s.Mode]}
-	if err := e.loadOverlay(ctx); err != nil {
-		return err
+	if s.Reproduction != nil && s.Reproduction.Command != "" {
+		if err := e.rebase(ctx); err != nil {
+			return err
+		}
 	}
 	if err := d.Store.Save(s); err != nil {
 		return err

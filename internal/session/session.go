@@ -159,10 +159,17 @@ type Session struct {
 	Reproduction *Reproduction `json:"reproduction,omitempty"`
 	Archaeology  *Archaeology  `json:"archaeology,omitempty"`
 	Hypotheses   []Hypothesis  `json:"hypotheses,omitempty"`
-	RootCause    *RootCause    `json:"root_cause"`
-	Flake        *Flake        `json:"flake,omitempty"`
-	Fix          *Fix          `json:"fix,omitempty"`
-	Confirmation *Confirmation `json:"confirmation"`
+	// Causes and Fixes hold what rows H{N} and FIX-H{N} found; RootCause and
+	// Fix are the ones that the session stands by.
+	Causes       map[string]*RootCause `json:"causes,omitempty"`
+	Fixes        map[string]*Fix       `json:"fixes,omitempty"`
+	RootCause    *RootCause            `json:"root_cause"`
+	Flake        *Flake                `json:"flake,omitempty"`
+	Fix          *Fix                  `json:"fix,omitempty"`
+	Confirmation *Confirmation         `json:"confirmation"`
+	// Rejected are the digests of fixes that did not hold; the fixer offers
+	// others.
+	Rejected []string `json:"rejected_fixes,omitempty"`
 
 	Result     Result     `json:"result,omitempty"`
 	Reason     string     `json:"reason,omitempty"` // why stopped, not reproduced, no fix

@@ -1,5 +1,10 @@
 package session
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
 // Status of a row of tasks.csv.
 type Status string
 
@@ -167,8 +172,16 @@ type Fix struct {
 	Removed  int      `json:"removed"`
 	// Conflicts says why no revert applies; the fix is then not proposed.
 	Conflicts []string `json:"conflicts,omitempty"`
-	// Edits is the content of the touched files after the fix.
+	// Edits is the content of the touched files after the fix. It is not
+	// stored: a resumed session derives it again from the recorded runs.
 	Edits []Edit `json:"-"`
+}
+
+// Digest identifies the content of a fix, to tell a rejected candidate from a
+// new one.
+func (f Fix) Digest() string {
+	sum := sha256.Sum256([]byte(f.Patch))
+	return hex.EncodeToString(sum[:8])
 }
 
 // Confirmation is the executed proof of a fix (CR13, OD7, DB6).

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"culprit/internal/checkout"
+	"culprit/internal/experiment"
+	"culprit/internal/sandbox"
+	"culprit/internal/session"
+	"culprit/internal/toolchain"
+	"culprit/pipeline"
+)
+
+// investigation is one session with everything that it runs on. It is the same
+// for a local repository and for one on GitHub; what differs is the publisher.
+type investigation struct {
+	session    *session.Session
+	store      pipeline.Store
+	runs       experiment.Store
+	mirror     *checkout.Mirror
+	box        sandbox.Sandbox
+	caches     string // folder of this repository's build caches
+	publisher  pipeline.Publisher
+	logs       pipeline.LogSource
+	clock      pipeline.Clock
+	runTimeout time.Duration
+	progress   func(line string)
+	seen       func(session.Trial, session.Observation)
+}
+
+// run plugs the adapters together and takes the session to its end.
+func (i investigation) run(ctx context.Context) (err error) {
+	s := i.session
+	w := workspace{i.mirror}
+	lab, err := experiment.NewLab(experiment.Outside{
+		History: w, Trees: w, Store: i.runs,
+		Executor: executor{box: i.box, caches: i.caches},
+		Language: language(func() toolchain.Kit { return kitOf(ctx, w, s) }),
+	}, labOptions(s, i.runTimeout, func(t session.Trial, o session.Observation) {
+		if i.seen != nil {
+			i.seen(t, o)
+		}
+	}))
+	if err != nil {
+		return err
+	}
+	// The worktrees go whatever happens to the context.
+	defer func() { err = errors.Join(err, lab.Close(context.WithoutCancel(ctx))) }()
+	return pipeline.Run(ctx, s, pipeline.Deps{
+		Workspace: w, Runner: runner{lab}, History: runner{lab},
+		Investigator: experiment.NewInvestigator(lab), Fixer: fixer{experiment.NewFixer(lab), lab},
+		Publisher: i.publisher, Store: i.store, Clock: i.clock, Logs: i.logs, Progress: i.progress,
+	})
+}
+
+// kitOf is the toolchain of the session's reproduction.
+func kitOf(ctx context.Context, w workspace, s *session.Session) toolchain.Kit {
+	r := s.Reproduction
+	if r == nil || s.Bad == nil {
+		return toolchain.Kit{}
+	}
+	files, err := w.List(ctx, s.Bad.SHA)
+	if err != nil {
+		return toolchain.Kit{Name: r.Toolchain}
+	}
+	var hint []session.Failure
+	if r.Failure != nil {
+		hint = append(hint, *r.Failure)
+	}
+	kits := toolchain.Detect(toolchain.FS(files, func(p string) ([]byte, error) { return w.Show(ctx, s.Bad.SHA, p) }), hint)
+	for _, k := range kits {
+		if k.Name == r.Toolchain {
+			return k
+		}
+	}
+	if len(kits) > 0 {
+		return kits[0]
+	}
+	return toolchain.Kit{Name: r.Toolchain}
+}
+
+// cacheFolder is where builds of one repository are kept, apart from those of
+// every other: a poisoned cache must not reach another repository.
+func cacheFolder(data string, m *checkout.Mirror) string {
+	return filepath.Join(data, "builds", filepath.Base(m.Dir()))
+}
+
+// clock is the wall clock, or a test's.
+type clock func() time.Time
+
+func (c clock) Now() time.Time { return c() }
+
+// checkoutError says what to do about a repository that cannot be used.
+func checkoutError(path string, err error) error {
+	switch {
+	case errors.Is(err, checkout.ErrNotRepository):
+		return &session.UserError{Code: "not-a-repository", What: fmt.Sprintf("%s is not a git repository", path), Do: "give the path of a clone", Err: err}
+	case errors.Is(err, checkout.ErrNoCommits):
+		return &session.UserError{Code: "no-commits", What: fmt.Sprintf("%s has no commit yet", path), Do: "commit what fails first", Err: err}
+	}
+	return err
+}

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"culprit/handlers"
+	"culprit/internal/checkout"
+	"culprit/internal/config"
+	"culprit/internal/github"
+	"culprit/internal/redact"
+	"culprit/internal/sandbox"
+	"culprit/internal/session"
+	"culprit/queue"
+	"culprit/queue/embedded"
+)
+
+func (a *App) serve(ctx context.Context, args []string) int {
+	return a.service(ctx, config.Serve, args)
+}
+
+func (a *App) work(ctx context.Context, args []string) int {
+	return a.service(ctx, config.Work, args)
+}
+
+// service runs serve or work until it is told to stop.
+func (a *App) service(ctx context.Context, cmd config.Command, args []string) int {
+	cfg, err := config.Load(cmd, args, a.LookupEnv)
+	if errors.Is(err, config.ErrHelp) {
+		fmt.Fprintf(a.Stdout, "usage: bot %s [flags]\n\nEach setting is a flag or an environment variable (docs/configuration.md). Defaults stand in brackets.\n\n%s", cmd, config.Help(cmd))
+		return exitOK
+	}
+	if err != nil {
+		return a.usageError(string(cmd), err)
+	}
+	svc, err := openService(ctx, cfg, a.Stderr, a.Now)
+	if err != nil {
+		return a.fail(err)
+	}
+	if cmd == config.Work {
+		cfg.Work = true
+	}
+	err = svc.run(ctx, cmd == config.Serve, cmd == config.Work || cfg.Work)
+	if err := errors.Join(err, svc.close()); err != nil {
+		return a.fail(err)
+	}
+	return exitOK
+}
+
+// service is a process of the bot with what it has open.
+type service struct {
+	cfg      config.Config
+	log      *slog.Logger
+	redis    redis.UniversalClient
+	embedded *embedded.Server // nil with a Redis of its own
+	queue    *queue.Queue
+	app      *github.App
+	redactor *redact.Redactor
+	now      func() time.Time
+	ready    func(addr string) // told the address once it listens; may be nil
+}
+
+// openService connects what serve and work share.
+func openService(ctx context.Context, cfg config.Config, logTo io.Writer, now func() time.Time) (_ *service, err error) {
+	s := &service{cfg: cfg, redactor: redact.New(string(cfg.PrivateKey), cfg.RedisURL), now: now}
+	for _, secret := range cfg.WebhookSecrets {
+		s.redactor.Add(secret)
+	}
+	s.log = slog.New(slog.NewTextHandler(s.redactor.Writer(logTo), nil))
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	if err := os.MkdirAll(filepath.Join(cfg.Data, "sessions"), 0o700); err != nil {
+		return nil, &session.UserError{Code: "data-folder", What: "the data folder cannot be made", Do: "make --data writable or choose another folder", Err: err}
+	}
+	if err := s.openRedis(ctx); err != nil {
+		return nil, err
+	}
+	if s.queue, err = queue.Open(ctx, queue.Options{Redis: s.redis, Lease: cfg.Lease}); err != nil {
+		return nil, &session.UserError{Code: "redis-away", What: "Redis does not answer", Do: "check REDIS_URL and that the server runs: " + s.redactor.String(err.Error()), Err: err}
+	}
+	s.app, err = github.New(github.Config{
+		BaseURL: cfg.APIURL, AppID: cfg.AppID, PrivateKey: cfg.PrivateKey, Redact: s.redactor.String,
+		OnToken: func(token string) { s.redactor.AddKind("github-token", token) }, Logger: s.log, Now: now,
+		UserAgent: "culprit/" + versionString(),
+	})
+	if err != nil {
+		return nil, &session.UserError{Code: "app-key", What: err.Error(), Do: "use the private key that GitHub made for this App", Err: err}
+	}
+	return s, nil
+}
+
+func (s *service) openRedis(ctx context.Context) error {
+	if s.cfg.RedisURL == "" {
+		mini, err := embedded.Start()
+		if err != nil {
+			return err
+		}
+		s.embedded, s.redis = mini, mini.Client()
+		s.log.Warn("no REDIS_URL is set: an embedded Redis serves this process alone; jobs that have not begun are lost when it stops")
+		return nil
+	}
+	opts, err := redis.ParseURL(s.cfg.RedisURL)
+	if err != nil {
+		return &session.UserError{Code: "redis-url", What: "REDIS_URL cannot be read", Do: "use redis://[USER:PASSWORD@]HOST:PORT/DB or rediss:// or unix://"}
+	}
+	s.redis = redis.NewClient(opts)
+	problems, err := queue.CheckServer(ctx, s.redis)
+	if err != nil {
+		return nil // Open says it better
+	}
+	for _, p := range problems {
+		s.log.Warn("Redis is not set up to keep jobs", "problem", p.String())
+	}
+	return nil
+}
+
+func (s *service) close() error {
+	var errs []error
+	if s.app != nil {
+		s.app.Close()
+	}
+	if s.embedded != nil {
+		errs = append(errs, s.embedded.Close())
+	} else if s.redis != nil {
+		errs = append(errs, s.redis.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// run serves and works until the context ends, and stops both cleanly.
+func (s *service) run(ctx context.Context, serve, work bool) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	ends := make(chan error, 2)
+	parts := 0
+	start := func(part func(context.Context) error) {
+		parts++
+		go func() {
+			err := part(ctx)
+			stop(err)
+			ends <- err
+		}()
+	}
+	if work {
+		start(s.runWorker)
+	}
+	if serve {
+		start(s.runServer)
+	}
+	var errs []error
+	for range parts {
+		errs = append(errs, <-ends)
+	}
+	return errors.Join(errs...)
+}
+
+// runServer answers webhooks.
+func (s *service) runServer(ctx context.Context) error {
+	handler, err := handlers.New(handlers.Config{
+		Secrets: s.cfg.WebhookSecrets, Queue: s.queue, Version: versionString(), Logger: s.log,
+		Rules: handlers.Rules{Label: s.cfg.Label, AppID: s.cfg.AppID, AppSlug: s.slug(ctx)},
+		Ready: func(ctx context.Context) error { return s.redis.Ping(ctx).Err() },
+		MayWrite: func(ctx context.Context, actor handlers.Actor) (bool, error) {
+			repo, err := s.app.Repo(ctx, actor.Installation, actor.Owner, actor.Repo)
+			if err != nil {
+				return false, err
+			}
+			may, err := repo.Permission(ctx, actor.Login)
+			return may.MayWrite(), err
+		},
+	})
+	if err != nil {
+		return err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.cfg.Addr)
+	if err != nil {
+		return &session.UserError{Code: "listen", What: fmt.Sprintf("cannot listen on %s", s.cfg.Addr), Do: "choose another address with --addr", Err: err}
+	}
+	server := handlers.Server(s.cfg.Addr, handler)
+	s.log.Info("listening for webhooks", "address", listener.Addr().String(), "path", "/webhook")
+	if s.ready != nil {
+		s.ready(listener.Addr().String())
+	}
+	closed := make(chan error, 1)
+	go func() {
+		<-ctx.Done()
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		closed <- server.Shutdown(grace)
+	}()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve webhooks: %w", err)
+	}
+	return <-closed
+}
+
+// slug of the App, to know its own events; they are known by the App's ID too,
+// so that a GitHub that is away at start does not keep webhooks out.
+func (s *service) slug(ctx context.Context) string {
+	slug, err := s.app.Slug(ctx)
+	if err != nil {
+		s.log.Warn("the App's name is not known", "error", err)
+	}
+	return slug
+}
+
+// runWorker takes jobs.
+func (s *service) runWorker(ctx context.Context) (err error) {
+	box, err := sandbox.Open(s.cfg.Sandbox, sandbox.Options{AllowOff: s.cfg.AllowNoSandbox})
+	if err != nil {
+		return &session.UserError{
+			Code: "no-sandbox", What: "no sandbox is to be had, and repository code is not run without one",
+			Do: "install bubblewrap (`bot doctor` tells more), or set CULPRIT_ALLOW_NO_SANDBOX=true for repositories that you trust", Err: err,
+		}
+	}
+	if box.Name() == sandbox.Off {
+		s.log.Warn("repository code runs without a sandbox, with the rights of this process")
+	}
+	cache, err := checkout.OpenCache(filepath.Join(s.cfg.Data, "repositories"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cache.Close()) }()
+	w := &worker{cfg: s.cfg, app: s.app, queue: s.queue, box: box, cache: cache, redactor: s.redactor, log: s.log, now: s.now}
+	n, err := w.requeue(ctx)
+	if err != nil {
+		return fmt.Errorf("take up unfinished sessions: %w", err)
+	}
+	if n > 0 {
+		s.log.Info("unfinished sessions are taken up", "sessions", n)
+	}
+	pool, err := queue.NewPool(s.queue, queue.PoolOptions{
+		Handler: w, Slots: s.cfg.Jobs, Report: w.Report, ShutdownGrace: s.cfg.Grace, Log: s.log,
+	})
+	if err != nil {
+		return err
+	}
+	s.log.Info("taking jobs", "at a time", s.cfg.Jobs, "sandbox", box.Name())
+	return pool.Run(ctx)
+}

@@ -1,0 +1,324 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"culprit/handlers"
+	"culprit/internal/checkout"
+	"culprit/internal/config"
+	"culprit/internal/github"
+	"culprit/internal/redact"
+	"culprit/internal/sandbox"
+	"culprit/internal/session"
+	"culprit/queue"
+)
+
+// worker does the jobs of the queue: it turns a request into a session on a
+// fresh mirror, runs the pipeline, and shows the session on GitHub.
+type worker struct {
+	cfg      config.Config
+	app      *github.App
+	queue    *queue.Queue
+	box      sandbox.Sandbox
+	cache    *checkout.Cache
+	redactor *redact.Redactor
+	log      *slog.Logger
+	now      func() time.Time
+}
+
+// maxLog bounds the log of one CI job that is read, in bytes.
+const maxLog = 8 << 20
+
+// branchPrefix of the bot's own fix branches; red CI on them starts nothing,
+// or a fix that fails would be debugged for ever.
+const branchPrefix = "culprit/"
+
+// Handle does one job. It returns when everything that it started has ended.
+func (w *worker) Handle(ctx context.Context, c *queue.Claim) queue.Outcome {
+	log := w.log.With("job", c.ID, "delivery", c.Delivery, "repository", c.Repository)
+	began := w.now()
+	summary, err := w.do(ctx, c, log)
+	out := w.outcome(ctx, summary, err)
+	log.Info("job ended", "summary", summary, "error", errText(err), "took", w.now().Sub(began).Round(time.Millisecond).String())
+	return out
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// outcome maps an error to what the queue does with the job (GH4).
+func (w *worker) outcome(ctx context.Context, summary string, err error) queue.Outcome {
+	var user *session.UserError
+	switch {
+	case err == nil:
+		return queue.Finished(summary)
+	case ctx.Err() != nil:
+		// Stopped from outside: the pool knows why, and what to do.
+		return queue.GiveBack()
+	case github.RetryAfter(err) > 0:
+		return queue.SnoozeUntil(w.now().Add(github.RetryAfter(err)), "GitHub's rate limit")
+	case errors.Is(err, github.ErrGone):
+		return queue.Finished("the repository or installation is gone")
+	case errors.Is(err, github.ErrForbidden), errors.Is(err, checkout.ErrAccess), errors.As(err, &user):
+		return queue.GiveUp(err)
+	}
+	return queue.RetryLater(err, 0)
+}
+
+// do finds or makes the job's session and runs it.
+func (w *worker) do(ctx context.Context, c *queue.Claim, log *slog.Logger) (string, error) {
+	req, err := handlers.DecodeRequest(c.Payload)
+	if err != nil {
+		return "", &session.UserError{Code: "bad-job", What: err.Error(), Do: "update this worker, or drop the job"}
+	}
+	repo, err := w.app.Repo(ctx, req.Installation, req.Owner, req.Repo)
+	if err != nil {
+		return "", err
+	}
+	folder, s, err := w.open(c)
+	if err != nil {
+		return "", err
+	}
+	if folder == nil {
+		made, why, err := w.newSession(ctx, repo, req)
+		if err != nil || made == nil {
+			return why, err
+		}
+		if folder, s, err = w.create(c, made); err != nil {
+			return "", err
+		}
+	}
+	defer folder.Close()
+	s.Attempt = c.Fence
+	log = log.With("session", s.ID)
+	log.Info("session opened", "state", s.State)
+	err = w.investigate(ctx, c, repo, folder, s, log)
+	return fmt.Sprintf("session %s: %s", s.ID, s.Result), err
+}
+
+// investigate opens the repository and runs the session's pipeline.
+func (w *worker) investigate(ctx context.Context, c *queue.Claim, repo *github.Repo, folder *session.Folder, s *session.Session, log *slog.Logger) (err error) {
+	pub, err := w.publisher(repo, s, c.Valid, nil)
+	if err != nil {
+		return err
+	}
+	defer pub.Close()
+	// People see that somebody is at work before the clone begins.
+	if !s.Done() && s.Bad == nil {
+		if err := pub.Progress(ctx, s); err != nil {
+			return err
+		}
+	}
+	mirror, err := w.openMirror(ctx, repo, s, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, mirror.Close()) }()
+	for _, warning := range mirror.Facts().Warnings() {
+		if !contains(s.NotChecked, warning) {
+			s.NotChecked = append(s.NotChecked, warning)
+		}
+	}
+	pub, err = w.publisher(repo, s, c.Valid, mirror)
+	if err != nil {
+		return err
+	}
+	defer pub.Close()
+	err = investigation{
+		session: s, store: &checkpointed{Folder: folder, ctx: ctx, claim: c}, runs: folder, mirror: mirror, box: w.box,
+		caches: cacheFolder(w.cfg.Data, mirror), publisher: pub, logs: ciLogs{repo}, clock: clock(w.now), runTimeout: w.cfg.RunTimeout,
+		progress: func(line string) {
+			log.Info("progress", "line", printable(line))
+			// The queue shows the last line to operators; a job does not fail for it.
+			_, _ = c.Progress(ctx, printable(line))
+		},
+	}.run(ctx)
+	var user *session.UserError
+	if errors.As(err, &user) && ctx.Err() == nil {
+		// What a person must change is said where the person looks.
+		s.Result, s.Reason, s.State = session.ResultStopped, user.Error(), session.StateDone
+		return errors.Join(folder.Save(s), pub.Final(ctx, s))
+	}
+	return err
+}
+
+// newSession reads from GitHub what the request is about. A nil session means
+// that there is nothing to do, and why.
+func (w *worker) newSession(ctx context.Context, repo *github.Repo, req handlers.Request) (*session.Session, string, error) {
+	if repo.Archived {
+		return nil, "the repository is archived", nil
+	}
+	if req.Kind != handlers.KindCI {
+		// Who may start a session is looked up, never taken from the payload (GH8).
+		may, err := repo.Permission(ctx, req.Actor)
+		if err != nil {
+			return nil, "", err
+		}
+		if !may.MayWrite() {
+			return nil, fmt.Sprintf("%s may not write to the repository", req.Actor), nil
+		}
+	}
+	mode := req.Mode
+	if mode == "" {
+		mode = w.cfg.Mode
+	}
+	s := &session.Session{
+		Mode: session.Mode(mode),
+		Source: session.Source{
+			Trigger: req.Trigger, Repository: repo.FullName(), URL: repo.HTMLURL, DefaultRef: repo.DefaultBranch, Ref: req.Ref, SHA: req.SHA,
+			Issue: req.Issue, PR: req.PR, CheckRun: req.CheckRun, CheckSuite: req.CheckSuite, Run: req.Run,
+			Delivery: req.Delivery, Actor: req.Actor, Installation: req.Installation,
+		},
+		Flags: session.Flags{Concurrency: w.cfg.Concurrency, Yes: true, MaxRuns: w.cfg.MaxRuns, Timeout: w.cfg.Timeout},
+	}
+	if req.Issue > 0 {
+		return w.fromIssue(ctx, repo, s)
+	}
+	return w.fromCI(ctx, repo, s)
+}
+
+// fromIssue takes symptom and revision of an issue or pull request.
+func (w *worker) fromIssue(ctx context.Context, repo *github.Repo, s *session.Session) (*session.Session, string, error) {
+	issue, err := repo.Issue(ctx, s.Source.Issue)
+	if errors.Is(err, github.ErrNotFound) {
+		return nil, "the issue is gone", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	if issue.State != "open" {
+		return nil, "the issue is closed", nil
+	}
+	s.Symptom = session.Symptom{Title: firstLine(issue.Title, 120), Text: issue.Body}
+	s.Source.Ref = repo.DefaultBranch
+	if issue.IsPR {
+		pr, err := repo.PullRequest(ctx, issue.Number)
+		if err != nil {
+			return nil, "", err
+		}
+		s.Source.PR, s.Source.SHA = pr.Number, pr.HeadSHA
+		if !pr.FromFork(repo) {
+			s.Source.Ref = pr.HeadRef
+		}
+		return s, "", nil
+	}
+	if s.Source.SHA, err = repo.BranchHead(ctx, repo.DefaultBranch); err != nil {
+		return nil, "", err
+	}
+	if s.Source.SHA == "" {
+		return nil, "the repository is empty", nil
+	}
+	return s, "", nil
+}
+
+// fromCI takes the red commit, and the pull request that shows it.
+func (w *worker) fromCI(ctx context.Context, repo *github.Repo, s *session.Session) (*session.Session, string, error) {
+	if strings.HasPrefix(s.Source.Ref, branchPrefix) {
+		return nil, "it is one of the bot's own fix branches", nil
+	}
+	if s.Source.Ref != "" {
+		head, err := repo.BranchHead(ctx, s.Source.Ref)
+		if err != nil {
+			return nil, "", err
+		}
+		if head == "" {
+			return nil, "the branch is gone", nil
+		}
+		if s.Source.PR == 0 {
+			pr, err := repo.OpenPull(ctx, s.Source.Ref)
+			if err != nil {
+				return nil, "", err
+			}
+			if pr != nil {
+				s.Source.PR = pr.Number
+			}
+		}
+	}
+	s.Symptom.Title = "CI fails on " + s.Source.Ref
+	if s.Source.Ref == "" {
+		s.Symptom.Title = "CI fails at " + (session.Commit{SHA: s.Source.SHA}).Short()
+	}
+	return s, "", nil
+}
+
+func firstLine(s string, most int) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	r := []rune(printable(s))
+	if len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return string(r)
+}
+
+// sessionID is the same for a job on every machine: two workers must not give
+// one name to two causes.
+func (w *worker) sessionID(c *queue.Claim, title string) string {
+	sum := sha256.Sum256([]byte(c.ID))
+	return session.NewID(c.EnqueuedAt, session.DefaultZone, title) + "-" + hex.EncodeToString(sum[:3])
+}
+
+// ciLogs fetches the logs of the red jobs of a session.
+type ciLogs struct{ repo *github.Repo }
+
+func (l ciLogs) Logs(ctx context.Context, s *session.Session) ([]pipelineLog, error) {
+	src := s.Source
+	if src.Issue > 0 && src.Run == 0 && src.CheckRun == 0 && src.CheckSuite == 0 {
+		return nil, nil
+	}
+	jobs, err := l.repo.FailedJobs(ctx, github.CI{SHA: src.SHA, Run: src.Run, CheckSuite: src.CheckSuite, CheckRun: src.CheckRun})
+	if err != nil {
+		return nil, err
+	}
+	var out []pipelineLog
+	for _, j := range jobs {
+		if j.ID == 0 {
+			out = append(out, pipelineLog{Name: j.Name, Content: []byte(j.Output), Note: "GitHub does not have it: another CI service ran the job"})
+			continue
+		}
+		var b bytes.Buffer
+		res, err := l.repo.JobLog(ctx, j.ID, &b, maxLog)
+		switch {
+		case errors.Is(err, github.ErrExpired), errors.Is(err, github.ErrNotFound):
+			out = append(out, pipelineLog{Name: j.Name, Note: "it is not kept any more"})
+			continue
+		case err != nil:
+			return nil, err
+		}
+		x := pipelineLog{Name: j.Name, Content: b.Bytes()}
+		if res.Skipped > 0 {
+			x.Note = fmt.Sprintf("%d bytes of its middle were not read", res.Skipped)
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// openMirror clones or fetches the repository. The credential of a fetch can
+// only read; a push asks for its own.
+func (w *worker) openMirror(ctx context.Context, repo *github.Repo, s *session.Session, write bool) (*checkout.Mirror, error) {
+	token := func(ctx context.Context) (string, error) {
+		_, token, err := repo.GitCredential(ctx, write)
+		return token, err
+	}
+	var want []string
+	if s.Source.SHA != "" {
+		want = append(want, s.Source.SHA)
+	}
+	return w.cache.OpenRemote(ctx, repo.CloneURL, token, want...)
+}
+
+// sessionsDir is where this machine keeps session folders.
+func (w *worker) sessionsDir() string { return filepath.Join(w.cfg.Data, "sessions") }

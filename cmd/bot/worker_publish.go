@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"culprit/handlers"
+	"culprit/internal/checkout"
+	"culprit/internal/github"
+	"culprit/internal/report"
+	"culprit/internal/session"
+	"culprit/queue"
+)
+
+// publisher shows a session on GitHub. Without a mirror it cannot push.
+func (w *worker) publisher(repo *github.Repo, s *session.Session, fence func(context.Context) error, mirror *checkout.Mirror) (*github.Publisher, error) {
+	cfg := github.PublisherConfig{Repo: repo, Texts: texts{}, Fence: fence, Label: w.cfg.Label, Logger: w.log.With("session", s.ID)}
+	if mirror != nil {
+		cfg.Push = func(ctx context.Context, p github.Push) (string, error) { return w.push(ctx, repo, s, mirror, p) }
+	}
+	return github.NewPublisher(cfg)
+}
+
+// push makes the fix commit and its branch. The same fix makes the same
+// commit, so that a push that is repeated finds its branch done.
+func (w *worker) push(ctx context.Context, repo *github.Repo, s *session.Session, mirror *checkout.Mirror, p github.Push) (string, error) {
+	slug, err := repo.App().Slug(ctx)
+	if err != nil {
+		return "", err
+	}
+	bot := checkout.Signature{
+		Name: slug + "[bot]", Email: fmt.Sprintf("%d+%s[bot]@users.noreply.github.com", repo.App().ID(), slug), When: p.Date,
+	}
+	commit, err := mirror.Commit(ctx, checkout.NewCommit{
+		Parent: p.Base, Patch: []byte(p.Patch), Message: p.Message, Author: bot, Committer: bot,
+	})
+	if err != nil {
+		return "", err
+	}
+	head, err := repo.BranchHead(ctx, p.Branch)
+	if err != nil {
+		return "", err
+	}
+	if head == commit {
+		return commit, nil
+	}
+	if head != "" {
+		return "", &session.UserError{
+			Code: "branch-taken", What: fmt.Sprintf("branch %s exists already with other commits", p.Branch),
+			Do: "delete it and use /debug retry",
+		}
+	}
+	writable, err := w.openMirror(ctx, repo, s, true)
+	if err != nil {
+		return "", err
+	}
+	err = errors.Join(writable.Push(ctx, p.Branch, commit, ""), writable.Close())
+	return commit, err
+}
+
+// Report tells the end of a job that no worker told: it died, was called off
+// or superseded (GH4). It is idempotent, because the publisher is.
+func (w *worker) Report(ctx context.Context, r *queue.Report) error {
+	req, err := handlers.DecodeRequest(r.Payload)
+	if err != nil {
+		return nil // nobody can be told about a job that cannot be read
+	}
+	s, err := w.reported(ctx, r)
+	if err != nil || s == nil {
+		return err
+	}
+	repo, err := w.app.Repo(ctx, req.Installation, req.Owner, req.Repo)
+	if errors.Is(err, github.ErrGone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.State, s.Result, s.Reason = session.StateDone, session.ResultStopped, endOf(r)
+	pub, err := w.publisher(repo, s, nil, nil)
+	if err != nil {
+		return err
+	}
+	defer pub.Close()
+	if err := pub.Final(ctx, s); err != nil {
+		return err
+	}
+	return w.closeLocal(s)
+}
+
+// closeLocal ends the session in this machine's folder too, if it is here, so
+// that nobody takes it up again.
+func (w *worker) closeLocal(s *session.Session) error {
+	dir := filepath.Join(w.sessionsDir(), s.ID)
+	if _, err := os.Stat(dir); err != nil {
+		return nil
+	}
+	folder, err := session.OpenFolder(dir, w.redactor.Bytes)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Save(s), folder.Close())
+}
+
+// reported is the session of a job that ended, from its checkpoint; nil when
+// nothing of it was ever visible.
+func (w *worker) reported(ctx context.Context, r *queue.Report) (*session.Session, error) {
+	archive, err := w.queue.LoadCheckpoint(ctx, r.ID)
+	if errors.Is(err, queue.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s, _, err := peek(archive)
+	if err != nil {
+		return nil, err
+	}
+	table, err := session.PackedFile(archive, "tasks.csv")
+	if err == nil {
+		s.Tasks, err = session.DecodeTasks("tasks.csv", table)
+	}
+	if err != nil && !errors.Is(err, session.ErrNotPacked) {
+		return nil, err
+	}
+	return s, nil
+}
+
+func endOf(r *queue.Report) string {
+	switch r.State {
+	case queue.Superseded:
+		return "a newer commit of the branch superseded it"
+	case queue.Cancelled:
+		return "it was called off: " + r.Reason
+	case queue.Dead:
+		return "it failed for good: " + strings.TrimSpace(r.Reason)
+	}
+	return string(r.State)
+}
+
+// texts plugs package report into the publisher.
+type texts struct{}
+
+var _ github.Texts = texts{}
+
+func (texts) Comment(s *session.Session) string        { return report.Comment(s) }
+func (texts) FindMarker(comment string) (string, bool) { return report.FindMarker(comment) }
+func (texts) CommitMessage(s *session.Session) string  { return report.CommitMessage(s) }
+func (texts) BranchName(s *session.Session) string     { return report.BranchName(s) }
+func (texts) CheckRun(s *session.Session) github.CheckRunText {
+	c := report.CheckRun(s)
+	out := github.CheckRunText{Title: c.Title, Summary: c.Summary, Conclusion: c.Conclusion}
+	for _, a := range c.Annotations {
+		out.Annotations = append(out.Annotations, github.Annotation(a))
+	}
+	return out
+}
+
+func (texts) PullRequest(s *session.Session) github.PullRequestText {
+	return github.PullRequestText(report.PullRequest(s))
+}

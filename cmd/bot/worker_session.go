@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"culprit/internal/session"
+	"culprit/pipeline"
+	"culprit/queue"
+)
+
+type pipelineLog = pipeline.CILog
+
+// jobFile ties a session folder to the job that it belongs to, so that another
+// process finds it again, also when an embedded Redis has forgotten the job.
+const jobFile = "job.json"
+
+// kept is the content of jobFile.
+type kept struct {
+	Key          string `json:"key"`
+	Ref          string `json:"ref"`
+	SHA          string `json:"sha"`
+	Repository   string `json:"repository"`
+	Installation string `json:"installation"`
+	Priority     int    `json:"priority"`
+	Payload      []byte `json:"payload"`
+	JobID        string `json:"job_id"`
+}
+
+// open finds the session of a job that ran before: in this machine's folders,
+// else in the job's checkpoint. All results nil: there is none.
+func (w *worker) open(c *queue.Claim) (*session.Folder, *session.Session, error) {
+	folder, s, err := w.local(c)
+	if err != nil || (folder != nil && len(c.Resume) == 0) {
+		return folder, s, err
+	}
+	if len(c.Resume) == 0 {
+		return nil, nil, nil
+	}
+	restored, archive, err := peek(c.Resume)
+	if err != nil {
+		return nil, nil, err
+	}
+	if folder != nil {
+		// The same machine had it last, and kept more than the checkpoint.
+		if s.ID == restored.ID && !s.UpdatedAt.Before(restored.UpdatedAt) {
+			return folder, s, nil
+		}
+		folder.Close()
+	}
+	if folder, err = session.OpenFolder(filepath.Join(w.sessionsDir(), restored.ID), w.redactor.Bytes); err != nil {
+		return nil, nil, err
+	}
+	if err := folder.Unpack(archive); err != nil {
+		folder.Close()
+		return nil, nil, err
+	}
+	if s, err = folder.Load(); err != nil {
+		folder.Close()
+		return nil, nil, err
+	}
+	return folder, s, nil
+}
+
+// peek reads the session out of a checkpoint.
+func peek(archive []byte) (*session.Session, []byte, error) {
+	data, err := session.PackedFile(archive, "session.json")
+	if err != nil {
+		return nil, nil, err
+	}
+	var s session.Session
+	if err := json.Unmarshal(data, &s); err != nil {
+		return nil, nil, fmt.Errorf("read checkpoint: %w", err)
+	}
+	if !session.ValidID(s.ID) {
+		return nil, nil, fmt.Errorf("read checkpoint: %q is no session ID", s.ID)
+	}
+	return &s, archive, nil
+}
+
+// local looks for an unfinished session of the job on this machine.
+func (w *worker) local(c *queue.Claim) (*session.Folder, *session.Session, error) {
+	paths, err := filepath.Glob(filepath.Join(w.sessionsDir(), "*", jobFile))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range paths {
+		k, err := readKept(p)
+		if err != nil || k.Key != c.Key || (k.SHA != c.SHA && c.SHA != "") {
+			continue
+		}
+		folder, err := session.OpenFolder(filepath.Dir(p), w.redactor.Bytes)
+		if errors.Is(err, session.ErrBusy) {
+			// Another worker of this machine is still ending; come back.
+			return nil, nil, fmt.Errorf("open session %s: %w", filepath.Base(filepath.Dir(p)), err)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		s, err := folder.Load()
+		if err == nil && (!s.Done() || k.JobID == c.ID) {
+			return folder, s, nil
+		}
+		folder.Close()
+		if err != nil && !errors.Is(err, session.ErrNoSession) {
+			return nil, nil, err
+		}
+	}
+	return nil, nil, nil
+}
+
+func readKept(path string) (kept, error) {
+	var k kept
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return k, err
+	}
+	return k, json.Unmarshal(data, &k)
+}
+
+// create makes the folder of a new session and makes it durable, here and in
+// the queue, before anything of it is visible.
+func (w *worker) create(c *queue.Claim, s *session.Session) (*session.Folder, *session.Session, error) {
+	s.ID = w.sessionID(c, s.Symptom.Title)
+	s.CreatedAt = c.EnqueuedAt.UTC()
+	s.Schema = session.SchemaVersion
+	folder, err := session.OpenFolder(filepath.Join(w.sessionsDir(), s.ID), w.redactor.Bytes)
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err := json.MarshalIndent(kept{
+		Key: c.Key, Ref: c.Ref, SHA: c.SHA, Repository: c.Repository, Installation: c.Installation,
+		Priority: int(c.Priority), Payload: c.Payload, JobID: c.ID,
+	}, "", "  ")
+	if err == nil {
+		err = errors.Join(folder.Write(jobFile, data), folder.Save(s))
+	}
+	if err != nil {
+		folder.Close()
+		return nil, nil, err
+	}
+	return folder, s, nil
+}
+
+// requeue puts unfinished sessions of this machine into the queue: an embedded
+// Redis starts empty. Jobs that the queue knows are merged into.
+func (w *worker) requeue(ctx context.Context) (int, error) {
+	paths, err := filepath.Glob(filepath.Join(w.sessionsDir(), "*", jobFile))
+	if err != nil {
+		return 0, err
+	}
+	slices.Sort(paths)
+	n := 0
+	for _, p := range paths {
+		k, err := readKept(p)
+		if err != nil {
+			w.log.Warn("session is passed over: its job file cannot be read", "session", filepath.Base(filepath.Dir(p)), "error", err)
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(filepath.Dir(p), "session.json"))
+		var s session.Session
+		if err != nil || json.Unmarshal(data, &s) != nil || s.Done() {
+			continue
+		}
+		if _, err := w.queue.Enqueue(ctx, queue.Job{
+			Key: k.Key, Ref: k.Ref, SHA: k.SHA, Repository: k.Repository, Installation: k.Installation,
+			Priority: queue.Priority(k.Priority), Payload: k.Payload,
+		}); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// checkpointed saves a session here and in the queue at each transition, so
+// that another worker can go on with it (CR22). A worker whose lease is gone
+// is refused, and stops.
+type checkpointed struct {
+	*session.Folder
+	ctx   context.Context //nolint:containedctx // pipeline.Store has no place for it; it lives as long as the job
+	claim *queue.Claim
+}
+
+func (s *checkpointed) Save(x *session.Session) error {
+	if err := s.Folder.Save(x); err != nil {
+		return err
+	}
+	archive, err := s.Pack()
+	if err != nil {
+		return err
+	}
+	_, err = s.claim.Checkpoint(s.ctx, archive)
+	if errors.Is(err, queue.ErrTooLarge) {
+		return nil // the local folder has it; only another machine could not go on
+	}
+	return err
+}
