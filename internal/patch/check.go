@@ -62,10 +62,9 @@ var builtIn = []string{
 // DefaultPolicy is the policy of a repository that sets none of its own.
 func DefaultPolicy() Policy { return Policy{} }
 
-// Check holds a change, as the text of a diff or of git format-patch, against
-// the policy. Nil means that nothing is wrong with it; a change that cannot be
-// read is a violation, and so is one that is empty.
-func Check(diff string, p Policy) []Violation {
+// CheckText is Check for the text of a diff or of git format-patch. A change
+// that cannot be read is a violation, and so is one that is empty.
+func CheckText(diff string, p Policy) []Violation {
 	hunks, err := Split([]byte(diff))
 	switch {
 	case err != nil:
@@ -73,11 +72,12 @@ func Check(diff string, p Policy) []Violation {
 	case len(hunks) == 0:
 		return []Violation{{Rule: Unreadable, Text: "the patch changes nothing"}}
 	}
-	return CheckHunks(hunks, p)
+	return Check(hunks, p)
 }
 
-// CheckHunks is Check for the hunks of a diff.
-func CheckHunks(hunks []session.Hunk, p Policy) []Violation {
+// Check holds a change, as the hunks of its diff, against the policy. Nil
+// means that nothing is wrong with it.
+func Check(hunks []session.Hunk, p Policy) []Violation {
 	if p.MaxFiles <= 0 {
 		p.MaxFiles = 20
 	}
@@ -117,7 +117,7 @@ func CheckFiles(files []File, p Policy) []Violation {
 	for _, f := range files {
 		hunks = append(hunks, Hunks(f)...)
 	}
-	return CheckHunks(hunks, p)
+	return Check(hunks, p)
 }
 
 // CheckPath holds one path against the policy.

@@ -122,10 +122,10 @@ func TestSpecialFilesAndSizeAreRefused(t *testing.T) {
 	for i := range 30 {
 		hunks = append(hunks, session.Hunk{ID: "x", File: fmt.Sprintf("f%d", i), NewLines: 1, NewStart: 1, Text: "+x\n"})
 	}
-	if got := CheckHunks(hunks, Policy{}); !hasRule(got, TooLarge) {
+	if got := Check(hunks, Policy{}); !hasRule(got, TooLarge) {
 		t.Errorf("30 files give %v", got)
 	}
-	if got := CheckHunks(hunks[:1], Policy{MaxLines: 1}); got != nil {
+	if got := Check(hunks[:1], Policy{MaxLines: 1}); got != nil {
 		t.Errorf("one line gives %v", got)
 	}
 }
@@ -133,18 +133,18 @@ func TestSpecialFilesAndSizeAreRefused(t *testing.T) {
 func FuzzCheck(f *testing.F) {
 	f.Add([]byte("diff --git a/p_test.go b/p_test.go\n--- a/p_test.go\n+++ b/p_test.go\n@@ -1 +1 @@\n-func TestA(t *testing.T) {\n+func testA(t *testing.T) {\n"))
 	f.Fuzz(func(t *testing.T, diff []byte) {
-		Check(string(diff), Policy{})
+		CheckText(string(diff), Policy{})
 	})
 }
 
 func TestAPatchThatCannotBeReadIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, diff := range []string{"", "no diff", "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1,9 +1 @@\n-a\n"} {
-		if got := Check(diff, DefaultPolicy()); !hasRule(got, Unreadable) {
+		if got := CheckText(diff, DefaultPolicy()); !hasRule(got, Unreadable) {
 			t.Errorf("%q gives %v", diff, got)
 		}
 	}
-	if got := Check("From: x\n\n---\n f | 2 +-\n\n"+Unified("f", []byte("a\n"), []byte("b\n"))+"-- \n2.39.5\n", DefaultPolicy()); got != nil {
+	if got := CheckText("From: x\n\n---\n f | 2 +-\n\n"+Unified("f", []byte("a\n"), []byte("b\n"))+"-- \n2.39.5\n", DefaultPolicy()); got != nil {
 		t.Errorf("a patch of git format-patch gives %v", got)
 	}
 }

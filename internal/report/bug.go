@@ -1,0 +1,166 @@
+package report
+
+import (
+	"strings"
+
+	"culprit/internal/session"
+)
+
+// section is one section of a report.
+type section struct {
+	Name string
+	Body string
+}
+
+// BugReport is BUG_REPORT.md (DB7). Its status is complete only when every
+// section holds what was found; a section that says what is missing makes it a
+// draft.
+func BugReport(s *session.Session) []byte {
+	v := show(s)
+	status := "complete"
+	sections := []section{
+		{"Symptom", v.symptomSection()}, {"Reproducer", v.reproducerSection()}, {"Hypotheses", v.hypothesesSection()},
+		{"Root cause", v.causeSection()}, {"Fix & verification", v.fixSection()},
+	}
+	missing := map[string]string{
+		"Symptom":            "No symptom was given and none was seen.",
+		"Reproducer":         "The failure was not reproduced" + because(s),
+		"Hypotheses":         "No hypothesis was tested.",
+		"Root cause":         "No root cause is confirmed" + because(s),
+		"Fix & verification": "No fix is proposed" + because(s),
+	}
+	for i := range sections {
+		if strings.TrimSpace(sections[i].Body) == "" {
+			status = "draft"
+			sections[i].Body = missing[sections[i].Name]
+		}
+	}
+	return []byte(render("bug", struct {
+		*view
+		Status   string
+		Sections []section
+	}{v, status, sections}))
+}
+
+// because adds the session's reason to a sentence about what is missing.
+func because(s *session.Session) string {
+	if line(s.Reason) == "" {
+		return "."
+	}
+	return ": " + sentence(prose(lower(cut(line(s.Reason), 400))))
+}
+
+func (v *view) symptomSection() string {
+	var parts []string
+	add := func(name, text string) {
+		if line(text) != "" {
+			parts = append(parts, "**"+name+"**: "+prose(cut(line(text), 2*v.cell)))
+		}
+	}
+	if t := v.Title(); t != "" {
+		parts = append(parts, sentence(t))
+	}
+	add("Expected", v.Symptom.Expected)
+	add("Actual", v.Symptom.Actual)
+	add("Since", v.Symptom.Timeline)
+	if f := v.Failure(); f != "" {
+		parts = append(parts, f)
+	} else if line(v.Symptom.Text) != "" {
+		parts = append(parts, fence("text", v.Symptom.Text, v.lines))
+	}
+	for _, e := range v.Symptom.Environment {
+		add("Environment", e)
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+func (v *view) reproducerSection() string {
+	r := v.Reproduction
+	if r == nil || !r.Reproduced {
+		return ""
+	}
+	s := "`repro.sh` exits 1 while the failure is there. " + v.Test() + " fails " + rate(r.Count, r.Interval)
+	if v.Bad != nil {
+		s += " at " + v.named(*v.Bad)
+	}
+	s += "."
+	if r.Toolchain != "" {
+		s += " Toolchain: " + prose(line(r.Toolchain)) + "."
+	}
+	if len(r.Differences) > 0 {
+		s += "\n\nDifferences from where it failed first:\n\n" + v.bullets(r.Differences, func(d string) string { return prose(cut(line(d), v.cell)) })
+	}
+	return s + "\n\n" + v.Commands()
+}
+
+func (v *view) hypothesesSection() string {
+	table := v.HypothesisTable()
+	if table == "" {
+		return ""
+	}
+	return strings.TrimSpace(table + "\n" + v.Evidence())
+}
+
+func (v *view) causeSection() string {
+	c := v.RootCause
+	switch {
+	case c == nil && v.Result == session.ResultFlaky && v.Flake != nil:
+		return strings.TrimSpace(v.flakyLead() + "\n\n" + v.Advice())
+	case c == nil:
+		return ""
+	case v.Result == session.ResultFlaky:
+		return strings.TrimSpace(sentence(prose(cut(line(c.Summary), v.cell))) + "\n\n" + v.flakyLead() + "\n\n" + v.Advice())
+	}
+	parts := []string{v.causeLead()}
+	if c.AtCulprit.Runs > 0 && c.Parent != nil && c.Culprit != nil {
+		parts = append(parts, "Verified: the test "+tally(c.AtCulprit)+" at "+v.commit(*c.Culprit)+" and "+tally(c.AtParent)+" at its parent "+v.commit(*c.Parent)+".")
+	}
+	if c.Probability > 0 {
+		parts = append(parts, "Probability that this commit introduced it: "+percent(c.Probability)+".")
+	}
+	if h := v.Hunks(); h != "" {
+		parts = append(parts, h)
+	}
+	if c.MinimalNote != "" {
+		parts = append(parts, sentence(prose(cut(line(c.MinimalNote), v.cell))))
+	}
+	parts = append(parts, v.challenge())
+	return strings.TrimSpace(strings.Join(parts, "\n\n"))
+}
+
+// Hunks is the smallest change that brings the failure, as a diff.
+func (v *view) Hunks() string {
+	c := v.RootCause
+	if c == nil || len(c.Minimal) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, h := range c.Minimal {
+		b.WriteString("@@ " + line(h.Location()) + "\n" + h.Text)
+		if !strings.HasSuffix(h.Text, "\n") {
+			b.WriteByte('\n')
+		}
+	}
+	return "The smallest part of the change that brings the failure:\n\n" + fence("diff", b.String(), v.lines)
+}
+
+// challenge names what was ruled out beside the cause (DB5).
+func (v *view) challenge() string {
+	var out []string
+	for _, t := range v.Wave(1) {
+		if t.Verdict == session.Refuted {
+			out = append(out, line(t.ID)+" "+prose(cut(line(t.Title), v.cell))+": "+v.decisive(t))
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "Alternatives that were ruled out:\n\n" + v.bullets(out, func(s string) string { return s })
+}
+
+func (v *view) fixSection() string {
+	if v.Result != session.ResultFixed || v.Fix == nil || v.Confirmation == nil {
+		return ""
+	}
+	return strings.TrimSpace(v.FixParagraph() + "\n\n" + v.ProofTable())
+}
