@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 
 	"culprit/internal/experiment/ddmin"
@@ -171,28 +172,120 @@ func kept(h session.Hunk, n int) session.Hunk {
 
 // smallest runs delta debugging over the change's code hunks, with always
 // applied too. The result are indexes into code.
+//
+// Hunks of one change need one another to build. A combination that does not
+// build is therefore completed by the hunks that the compiler misses before it
+// counts as unresolved; what was completed is minimised again, this time to
+// the letter.
 func (st *study) smallest(ctx context.Context, ch change, always []session.Hunk) ([]int, ddmin.Stats, error) {
-	test := func(ctx context.Context, hunks []session.Hunk) (ddmin.Verdict, error) {
+	var mu sync.Mutex
+	completed := map[string][]session.Hunk{}
+	runs := 0
+	once := func(ctx context.Context, hunks []session.Hunk) (ddmin.Verdict, string, error) {
 		edits, err := patch.ApplyEdits(append(slices.Clone(always), hunks...), content{ctx, st.lab.History, ch.from})
 		if err != nil {
-			if ctx.Err() != nil {
-				return ddmin.Unresolved, ctx.Err()
-			}
-			return ddmin.Unresolved, nil // this subset cannot be put together
+			return ddmin.Unresolved, "", ctx.Err() // this subset cannot be put together
 		}
 		t := at(st.base, ch.from, fmt.Sprintf("minimise: %d of %s", len(hunks), plural(len(ch.code), "hunk")), st.task.ID)
 		t.Edits = append(slices.Clone(st.base.Edits), edits...)
 		if known := st.lab.Known(t); len(edits) == 0 && known.Runs > 0 {
 			// Without any hunk this is the parent, which was verified.
 			if known.Failures > 0 {
-				return ddmin.Reproduces, nil
+				return ddmin.Reproduces, "", nil
 			}
-			return ddmin.Not, nil
+			return ddmin.Not, "", nil
+		}
+		mu.Lock()
+		runs++
+		spent := runs > maxMinimise
+		mu.Unlock()
+		if spent {
+			return ddmin.Unresolved, "", errSpent
 		}
 		obs, err := st.lab.probe(ctx, t, st.patience)
-		return verdict(obs.Outcome), err
+		return verdict(obs.Outcome), obs.Output, err
 	}
-	return minimal(ctx, ch.code, test, ddmin.Options{Parallel: st.lab.slots, MaxTests: maxMinimise})
+	test := func(ctx context.Context, hunks []session.Hunk) (ddmin.Verdict, error) {
+		set := hunks
+		for range maxRepairs {
+			v, output, err := once(ctx, set)
+			if err != nil || v != ddmin.Unresolved {
+				if v == ddmin.Reproduces && len(set) > len(hunks) {
+					mu.Lock()
+					completed[ids(hunks)] = set
+					mu.Unlock()
+				}
+				return v, err
+			}
+			more := needed(output, set, ch.code)
+			if len(more) == 0 || len(set)+len(more) >= len(ch.code) {
+				break // all of it is known already
+			}
+			set = inOrder(ch.code, append(slices.Clone(set), more...))
+		}
+		return ddmin.Unresolved, nil
+	}
+	opts := ddmin.Options{Parallel: st.lab.slots, MaxTests: maxMinimise}
+	best, stats, err := minimal(ctx, ch.code, test, opts)
+	if best == nil {
+		return nil, stats, err
+	}
+	chosen := make([]session.Hunk, len(best))
+	for i, j := range best {
+		chosen[i] = ch.code[j]
+	}
+	set := completed[ids(chosen)]
+	if set == nil {
+		return best, stats, err
+	}
+	if err == nil {
+		var exact []int
+		exact, stats, err = minimal(ctx, set, func(ctx context.Context, hunks []session.Hunk) (ddmin.Verdict, error) {
+			v, _, err := once(ctx, hunks)
+			return v, err
+		}, opts)
+		if exact != nil {
+			smaller := make([]session.Hunk, len(exact))
+			for i, j := range exact {
+				smaller[i] = set[j]
+			}
+			set = smaller
+		}
+	}
+	best = best[:0]
+	for i, h := range ch.code {
+		if slices.ContainsFunc(set, func(x session.Hunk) bool { return x.ID == h.ID }) {
+			best = append(best, i)
+		}
+	}
+	return best, stats, err
+}
+
+// errSpent ends a minimisation after maxMinimise runs.
+var errSpent = errors.New("the runs for minimising are used up")
+
+// ids is the identity of a combination of hunks.
+func ids(hunks []session.Hunk) string {
+	var b strings.Builder
+	for _, h := range hunks {
+		b.WriteString(h.ID + "\x00")
+	}
+	return b.String()
+}
+
+// inOrder lists the hunks of set in the order of all, each once.
+func inOrder(all, set []session.Hunk) []session.Hunk {
+	in := map[string]bool{}
+	for _, h := range set {
+		in[h.ID] = true
+	}
+	var out []session.Hunk
+	for _, h := range all {
+		if in[h.ID] {
+			out = append(out, h)
+		}
+	}
+	return out
 }
 
 func verdict(o session.Outcome) ddmin.Verdict {

@@ -26,6 +26,8 @@ type world struct {
 	trees   map[string]*memoryTree
 	program func(files map[string]string, script string, n int) session.Outcome
 
+	says map[session.Outcome]string // printed before the outcome
+
 	executed int            // runs
 	byRev    map[string]int // runs by commit
 	entries  []session.Entry
@@ -324,7 +326,7 @@ func (w *world) Execute(ctx context.Context, e Execution) (Executed, error) {
 	if o == session.Passed {
 		exit = 0
 	}
-	return Executed{Exit: exit, Output: string(o) + "\n", Duration: time.Millisecond}, ctx.Err()
+	return Executed{Exit: exit, Output: w.says[o] + string(o) + "\n", Duration: time.Millisecond}, ctx.Err()
 }
 
 func (w *world) Record(e session.Entry) error {
@@ -362,7 +364,8 @@ func plain() Language {
 	return Language{
 		Parse: func(string) session.TestReport { return session.TestReport{} },
 		Judge: func(_ session.Target, _ int, _ bool, _ session.TestReport, output string) (session.Outcome, string) {
-			o := session.Outcome(strings.TrimSpace(output))
+			output = strings.TrimSpace(output)
+			o := session.Outcome(output[strings.LastIndexByte(output, '\n')+1:])
 			if o == session.Untestable || o == session.FailedElse {
 				return o, "the program says " + string(o)
 			}
