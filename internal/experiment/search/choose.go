@@ -31,40 +31,27 @@ func (s *Search) choose(k int) []int {
 	if r := s.Result(); r.Decided {
 		return nil
 	}
-	if s.post.sure >= 0.5 {
+	if s.post.sure > 0 { // nothing seen contradicts a deterministic test
 		if open := s.open(); len(open) > 0 {
 			return s.bisect(open, k)
 		}
 	}
-	// A second introduction that is neither likely nor unlikely is settled by
-	// running what contradicts itself again.
-	if s.twice > 0.01 {
-		if again := s.rerun(k); again != nil {
+	g := s.bestGroup(s.post)
+	rival := max(g.p, s.post.p0)
+	// A second introduction is settled by running what contradicts itself
+	// again: at first because it is likely, at last because it is all that
+	// stands between an answer and its confidence.
+	if s.twice > 0.3 || (rival >= s.opts.Confidence && rival*(1-s.twice) < s.opts.Confidence) {
+		if again := s.disputed(k); len(again) > 0 {
 			return again
 		}
 	}
-	g := s.bestGroup(s.post)
 	if g.p*(1-s.twice) >= s.opts.Confidence {
 		if due := s.unverified(g); len(due) > 0 {
 			return due[:min(k, len(due))]
 		}
 	}
 	return s.mostTelling(k)
-}
-
-// rerun asks for the disputed indexes with the fewest runs, but not for ever:
-// after a few runs each the rates speak for themselves.
-func (s *Search) rerun(k int) []int {
-	const enough = 4
-	all := s.disputed()
-	slices.SortStableFunc(all, func(a, b int) int { return s.counts[a].Runs - s.counts[b].Runs })
-	var out []int
-	for _, x := range all {
-		if s.counts[x].Runs < enough && len(out) < k {
-			out = append(out, x)
-		}
-	}
-	return out
 }
 
 // unverified are the runs that Options.Verify still demands at the boundary of

@@ -6,13 +6,13 @@ import "math"
 // information; its cost doubles with each.
 const exactBatch = 6
 
-// cut is a run that could be asked for: index x, and how much of the
-// posterior lies at or below it.
+// negligible is the probability below which a segment is left out of choices.
+const negligible = 1e-6
+
+// cut is a run that could be asked for.
 type cut struct {
-	x int
-	// Expected over the candidates <= x and > x: probability, and the
-	// probability-weighted failure rate and entropy there.
-	chance float64
+	x      int
+	chance float64 // that x is testable
 }
 
 // mostTelling returns the k runs whose outcomes tell most about the culprit.
@@ -55,14 +55,13 @@ func (s *Search) cuts() []cut {
 		}
 	}
 	p := s.post
-	below, belowRate := 0.0, 0.0
+	belowRate := 0.0
 	aboveRate := p.p0 * p.r0
 	for _, seg := range p.segments {
 		aboveRate += seg.p * seg.b
 	}
 	for _, seg := range p.segments {
-		if seg.p < 1e-6 {
-			below += seg.p
+		if seg.p < negligible {
 			belowRate += seg.p * seg.a
 			aboveRate -= seg.p * seg.b
 			continue
@@ -90,7 +89,6 @@ func (s *Search) cuts() []cut {
 			}
 		}
 		add(seg.hi)
-		below += seg.p
 		belowRate += seg.p * seg.a
 		aboveRate -= seg.p * seg.b
 	}
@@ -126,6 +124,9 @@ func (s *Search) information(xs []int) float64 {
 		}
 	}
 	for _, seg := range s.post.segments {
+		if seg.p < negligible {
+			continue
+		}
 		s.pieces(seg, xs, func(lo, hi int, p float64) {
 			for i, x := range xs {
 				rates[i] = seg.b

@@ -1,6 +1,9 @@
 package search
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // secondIntroduction is how well "introduced, fixed, and introduced again"
 // explains the runs after s.from.
@@ -27,108 +30,121 @@ func (s *Search) introducedTwice() secondIntroduction {
 			at = append(at, x)
 		}
 	}
-	var total float64
-	passing := make([]float64, len(at))
-	for g := range s.grid.weight {
-		a, b := s.grid.after[g], s.grid.before[g]
-		// A weak contrast cannot show two introductions in any sensible number
-		// of runs; leaving it out is cheaper than finding that out.
-		if a-b < 0.5 || s.grid.weight[g] == 0 {
-			continue
-		}
-		sum := s.paths(at, a, b, passing, s.grid.weight[g])
-		total += sum * s.grid.weight[g]
+	size := float64(s.n - 1 - s.from)
+	ways := size * (size - 1) * (size - 2) / 6
+	if ways <= 0 {
+		return secondIntroduction{newestPass: s.from}
+	}
+	total := 0.0
+	for _, g := range s.contrasts {
+		total += g.weight * newChain(s, at, g.before, g.after).likelihood / ways
 	}
 	twice := priorNonMonotonic * total
-	p := twice / (twice + (1-priorNonMonotonic)*s.post.evidence)
-	if math.IsNaN(p) {
-		p = 0
+	out := secondIntroduction{p: twice / (twice + (1-priorNonMonotonic)*s.post.evidence), newestPass: s.from}
+	if !(out.p >= 0.5) { // or not a number, when both are too small to tell
+		return out
 	}
-	out := secondIntroduction{p: p, newestPass: s.from}
+	fixed := make([]float64, len(at))
+	for _, g := range s.contrasts {
+		newChain(s, at, g.before, g.after).addFixed(fixed, g.weight/ways)
+	}
 	for i, x := range at {
-		if s.counts[x].Passes() > 0 && passing[i] >= 0.9*total {
+		if s.counts[x].Passes() > 0 && fixed[i] >= 0.9*total {
 			out.newestPass = x
 		}
 	}
 	return out
 }
 
-// paths returns the likelihood of the runs, scaled like the posterior, with
-// all placements of three changes equally likely. To passing[i] it adds
-// weight × the part of it in which the commit at[i] does not have the failure
-// and is not before its first introduction only.
-func (s *Search) paths(at []int, a, b float64, passing []float64, weight float64) float64 {
-	m := len(at)
-	emit := make([][2]float64, m)
-	logScale := s.post.logScale / float64(m)
-	for i, x := range at {
-		c := s.counts[x]
-		scale := math.Exp(logScale)
-		emit[i] = [2]float64{
-			scale * power(b, c.Failures) * power(1-b, c.Passes()),
-			scale * power(a, c.Failures) * power(1-a, c.Passes()),
+// contrast is a pair of rates at which two introductions can be told from one.
+type contrast struct{ before, after, weight float64 }
+
+// contrasts thins the grid: a weak contrast cannot show two introductions in
+// any sensible number of runs, and for a strong one a few points do.
+func (g grid) contrasts() []contrast {
+	var out []contrast
+	all, kept := 0.0, 0.0
+	for i, w := range g.weight {
+		a, b := g.after[i], g.before[i]
+		if a-b < 0.5 || i == 0 {
+			continue
+		}
+		all += w
+		if slices.Contains([]float64{0, 0.02, 0.1}, b) && slices.Contains([]float64{0.7, 0.9, 0.98}, a) {
+			kept += w
+			out = append(out, contrast{b, a, w})
 		}
 	}
-	forward := make([][states]float64, m)
+	for i := range out {
+		out[i].weight *= all / kept
+	}
+	return append(out, contrast{g.before[0], g.after[0], g.weight[0]})
+}
+
+// chain is the hidden Markov model for one pair of rates: its steps are the
+// indexes that were run.
+type chain struct {
+	s          *Search
+	at         []int
+	emit       [][2]float64      // likelihood of the runs there: without, with the failure
+	forward    [][states]float64 // after the runs there
+	likelihood float64           // summed over all placements of the changes, scaled like the posterior
+}
+
+func newChain(s *Search, at []int, before, after float64) *chain {
+	c := &chain{s: s, at: at, emit: make([][2]float64, len(at)), forward: make([][states]float64, len(at))}
+	scale := math.Exp(s.post.logScale / float64(len(at)))
 	// Index s.from is good by definition; index n-1 is broken again.
 	vec, pos := [states]float64{1}, s.from
 	for i, x := range at {
-		vec = advance(vec, x-pos)
-		pos = x
+		n := s.counts[x]
+		c.emit[i] = [2]float64{
+			scale * power(before, n.Failures) * power(1-before, n.Passes()),
+			scale * power(after, n.Failures) * power(1-after, n.Passes()),
+		}
+		vec, pos = advance(vec, x-pos), x
 		for st := range vec {
-			vec[st] *= emit[i][st%2]
+			vec[st] *= c.emit[i][st%2]
 		}
-		forward[i] = vec
+		c.forward[i] = vec
 	}
-	end := advance(vec, s.n-1-pos)[states-1]
-	size := float64(s.n - 1 - s.from)
-	ways := size * (size - 1) * (size - 2) / 6
-	if end <= 0 || ways <= 0 {
-		return 0
-	}
-	back, pos := [states]float64{states - 1: 1}, s.n-1
-	for i := m - 1; i >= 0; i-- {
-		back = retreat(back, pos-at[i])
-		pos = at[i]
-		fixed := 0.0
-		for st := 0; st < states; st += 2 {
-			fixed += forward[i][st] * back[st]
-		}
-		passing[i] += weight * fixed / ways
+	c.likelihood = advance(vec, s.n-1-pos)[states-1]
+	return c
+}
+
+// addFixed adds to fixed[i] the part of the likelihood, times weight, in which
+// commit at[i] does not have the failure.
+func (c *chain) addFixed(fixed []float64, weight float64) {
+	back, pos := [states]float64{states - 1: 1}, c.s.n-1
+	for i := len(c.at) - 1; i >= 0; i-- {
+		back, pos = retreat(back, pos-c.at[i]), c.at[i]
+		fixed[i] += weight * (c.forward[i][0]*back[0] + c.forward[i][2]*back[2])
 		for st := range back {
-			back[st] *= emit[i][st%2]
+			back[st] *= c.emit[i][st%2]
 		}
 	}
-	return end / ways
 }
 
-// choose is the number of ways to place k changes on g steps.
-func choose(g, k int) float64 {
-	f := float64(g)
-	switch k {
-	case 0:
-		return 1
-	case 1:
-		return f
-	case 2:
-		return f * (f - 1) / 2
-	}
-	return f * (f - 1) * (f - 2) / 6
-}
-
+// advance moves a forward vector over g steps. At most one change may lie
+// there: a second introduction counts only when commits were run in its broken
+// and in its fixed part. One that hides between two runs can neither be seen
+// nor mislead the search.
 func advance(v [states]float64, g int) (out [states]float64) {
-	for to := range out {
-		for from := range to + 1 {
-			out[to] += v[from] * choose(g, to-from)
+	for st := range out {
+		out[st] = v[st]
+		if st > 0 {
+			out[st] += v[st-1] * float64(g)
 		}
 	}
 	return out
 }
 
+// retreat is advance for a backward vector.
 func retreat(v [states]float64, g int) (out [states]float64) {
-	for from := range out {
-		for to := from; to < states; to++ {
-			out[from] += v[to] * choose(g, to-from)
+	for st := range out {
+		out[st] = v[st]
+		if st < states-1 {
+			out[st] += v[st+1] * float64(g)
 		}
 	}
 	return out
@@ -150,26 +166,42 @@ func (s *Search) contradiction() bool {
 	return false
 }
 
-// disputed are the indexes that contradict one another: a failure with a pass
-// after it, or a pass with a failure before it.
-func (s *Search) disputed() []int {
-	var out []int
-	newestPass := s.from
+// disputed returns up to k indexes that contradict one another, to be run
+// again: a failure with a pass after it, and a pass with a failure before it.
+// The fewer of the two kinds come first, since each of them contradicts many,
+// and of a kind those that were run least.
+func (s *Search) disputed(k int) []int {
+	oldestFailure, newestPass := s.n, s.from
 	for _, x := range s.ran {
+		if x < s.from {
+			continue
+		}
+		if s.counts[x].Failures > 0 {
+			oldestFailure = min(oldestFailure, x)
+		}
 		if s.counts[x].Passes() > 0 {
 			newestPass = x
 		}
 	}
-	failed := false
+	var failed, passed []int
 	for _, x := range s.ran {
-		c := s.counts[x]
-		if x < s.from || !s.runnable(x) {
+		if x < oldestFailure || x > newestPass || !s.runnable(x) {
 			continue
 		}
-		if (c.Failures > 0 && x < newestPass) || (c.Passes() > 0 && failed) {
-			out = append(out, x)
+		if c := s.counts[x]; 2*c.Failures >= c.Runs {
+			failed = append(failed, x)
+		} else {
+			passed = append(passed, x)
 		}
-		failed = failed || c.Failures > 0
 	}
-	return out
+	fewer, more := failed, passed
+	if len(failed) > len(passed) {
+		fewer, more = passed, failed
+	}
+	var out []int
+	for _, kind := range [][]int{fewer, more} {
+		slices.SortStableFunc(kind, func(a, b int) int { return s.counts[a].Runs - s.counts[b].Runs })
+		out = append(out, kind...)
+	}
+	return out[:min(k, len(out))]
 }

@@ -3,10 +3,14 @@ package search
 // Prior probabilities. They are what a maintainer expects before any run; a few
 // runs outweigh them.
 const (
-	priorDeterministic = 0.9  // of a test whose kind is unknown
+	priorDeterministic = 0.7  // of a test whose kind is unknown
 	priorNoChange      = 0.03 // that no candidate introduced the failure
 	priorNonMonotonic  = 0.02 // that it was introduced twice
-	priorCleanBefore   = 0.5  // of a flaky test: it never failed before
+
+	// Of a flaky test: it never failed before; or it fails and passes nearly
+	// as it should, but for a little noise on both sides; the rest is neither.
+	priorClean = 0.3
+	priorNoisy = 0.35
 )
 
 // The grid of failure rates. It is denser near 0 and 1, where one run more or
@@ -33,24 +37,40 @@ func newGrid(flaky bool) (grid, noChange) {
 		deterministic = 0
 	}
 	g := grid{before: []float64{0}, after: []float64{1}, weight: []float64{deterministic}}
-	sum := 0.0
-	for i, b := range ratesBefore {
-		w := priorCleanBefore
-		if i > 0 {
-			w = (1 - priorCleanBefore) / float64(len(ratesBefore)-1)
-		}
-		for _, a := range ratesAfter {
+	const clean, noisy, other = 0, 1, 2
+	var kinds []int
+	var sum [3]float64
+	for _, a := range ratesAfter {
+		first := len(kinds)
+		for _, b := range ratesBefore {
 			// A change that cannot be told from none in hundreds of runs is
 			// none; and entry 0 stands already.
 			if a < 1.5*b || a-b < 0.02 || (b == 0 && a == 1) {
 				continue
 			}
-			g.before, g.after, g.weight = append(g.before, b), append(g.after, a), append(g.weight, w)
-			sum += w
+			kind := other
+			switch {
+			case b == 0:
+				kind = clean
+			case b <= 0.1 && a >= 0.9:
+				kind = noisy
+			}
+			kinds = append(kinds, kind)
+			g.before, g.after = append(g.before, b), append(g.after, a)
+		}
+		// Each rate after is as likely as the next, whatever lies below it.
+		for _, kind := range kinds[first:] {
+			w := 1.0
+			if kind == other {
+				w /= float64(len(kinds) - first)
+			}
+			sum[kind] += w
+			g.weight = append(g.weight, w)
 		}
 	}
-	for i := 1; i < len(g.weight); i++ {
-		g.weight[i] *= (1 - deterministic) / sum
+	share := [...]float64{clean: priorClean, noisy: priorNoisy, other: 1 - priorClean - priorNoisy}
+	for i, kind := range kinds {
+		g.weight[i+1] *= (1 - deterministic) * share[kind] / sum[kind]
 	}
 	h := noChange{rate: []float64{1}, weight: []float64{max(deterministic, 0.1)}}
 	for _, r := range ratesAfter[:len(ratesAfter)-1] {

@@ -40,13 +40,14 @@ type Options struct {
 
 // Result is what the observations say so far.
 type Result struct {
-	// Decided is set when one answer has reached the confidence: Culprit (with
-	// its Alternatives), or AlwaysSo, or OnlyFlaky, and nothing is left to ask.
+	// Decided is set when one answer has reached the confidence, and has been
+	// verified as often as Options.Verify wants.
 	Decided bool
 	// Culprit is the most probable candidate, or Good when it is more probable
 	// that none of them changed anything.
 	Culprit int
-	// Probability that Culprit or one of Alternatives introduced the failure.
+	// Probability that Culprit or one of Alternatives introduced the failure;
+	// that nothing did, when Culprit is Good.
 	Probability float64
 	// Alternatives are candidates that no run can tell from Culprit, because
 	// what lies between them is untestable; ascending, without Culprit.

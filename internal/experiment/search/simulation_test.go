@@ -34,7 +34,9 @@ type setting struct {
 	confidence    float64
 	hint          int // reproduction runs at both ends, not counted
 	flaky         bool
-	culprit       int // -1: anywhere
+	culprit       int  // -1: anywhere
+	verify        int  // Options.Verify
+	reproduced    bool // the reproduction went on until it had seen the failure
 }
 
 func (s setting) draw(rng *rand.Rand) sample {
@@ -51,7 +53,10 @@ func (s setting) draw(rng *rand.Rand) sample {
 			h.broken[i] = true
 		}
 	}
-	opts := search.Options{Confidence: s.confidence, Flaky: s.flaky, Bad: h.repeat(s.n-1, s.hint), Good: h.repeat(search.Good, s.hint)}
+	opts := search.Options{Confidence: s.confidence, Flaky: s.flaky, Bad: h.repeat(s.n-1, s.hint), Good: h.repeat(search.Good, s.hint), Verify: s.verify}
+	for s.reproduced && opts.Bad.Failures == 0 {
+		opts.Bad.Add(h.run(s.n - 1))
+	}
 	_, r := h.solve(opts, s.k, 5000)
 	return sample{right: h.right(r), decided: r.Decided, runs: r.Runs, rounds: r.Rounds, searched: r.Located, claimed: r.Probability}
 }
@@ -107,7 +112,7 @@ func TestSimulation(t *testing.T) {
 				}
 				for _, broken := range []float64{0, 0.3} {
 					for _, k := range []int{1, 2, 4, 8} {
-						s := setting{n: n, after: after, before: before, broken: broken, k: k, confidence: *confidence, hint: 10, culprit: -1}
+						s := setting{n: n, after: after, before: before, broken: broken, k: k, confidence: *confidence, hint: 10, reproduced: true, verify: 3, culprit: -1}
 						x := s.summary(*repeats, 1)
 						fmt.Fprintf(w, "%d\t%g\t%g\t%.0f%%\t%d\t%.1f%%\t%.1f%%\t%.1f%%\t%d\t%d\t%d\t%d\t%.1f\t\n", n, after, before, 100*broken, k, 100*x.right, 100*x.claimed, 100*x.decided, x.medianRuns, x.p95Runs, x.medianRounds, x.p95Rounds, x.mean)
 					}
@@ -133,11 +138,11 @@ func TestPublishedSetting(t *testing.T) {
 	fmt.Fprintf(w, "published: git bisect\t16.2\t31.80%%\t\n")
 	fmt.Fprintf(w, "published: git bisect, tests repeated\t35.0\t86.64%%\t\n")
 	for _, at := range []int{-1, 3772} {
-		for _, hint := range []int{0, 10} {
-			for _, conf := range []float64{0.9, 0.95, 0.99, 0.993, 0.995} {
+		for _, hint := range []int{0, 10, 100} {
+			for _, conf := range []float64{0.95, 0.99, 0.995} {
 				s := setting{n: 60429, after: 0.95, before: 0.05, k: 1, confidence: conf, hint: hint, flaky: true, culprit: at}
 				x := s.summary(*repeats, 2)
-				fmt.Fprintf(w, "culprit at %d, %d known runs at each end, confidence %g\t%.2f\t%.2f%%\t\n", at, hint, conf, x.mean, 100*x.right)
+				fmt.Fprintf(w, "culprit at %d, %d runs known at each end, confidence %g\t%.2f\t%.2f%%\t\n", at, hint, conf, x.mean, 100*x.right)
 			}
 		}
 	}

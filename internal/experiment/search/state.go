@@ -8,11 +8,12 @@ import (
 
 // Search is the state of one culprit search. It is not safe for concurrent use.
 type Search struct {
-	n     int
-	opts  Options
-	grid  grid
-	none  noChange
-	prior masses
+	n         int
+	opts      Options
+	grid      grid
+	none      noChange
+	prior     masses
+	contrasts []contrast
 
 	counts     map[int]session.Count // by index; Skipped counts what taught nothing
 	ran        []int                 // indexes with a decisive run, ascending
@@ -42,6 +43,7 @@ func New(n int, opts Options) *Search {
 	s := &Search{n: max(n, 0), opts: opts, from: Good, counts: map[int]session.Count{}}
 	s.grid, s.none = newGrid(opts.Flaky)
 	s.prior = newMasses(s.n, opts.Weights)
+	s.contrasts = s.grid.contrasts()
 	if s.n == 0 {
 		return s
 	}
@@ -144,8 +146,8 @@ func (s *Search) Result() Result {
 	r.NonMonotonic = s.from != Good
 	r.AlwaysSo, r.OnlyFlaky = p.alwaysSo*once, (p.p0-p.alwaysSo)*once
 	g := s.bestGroup(p)
-	if max(p.alwaysSo, p.p0-p.alwaysSo) > g.p {
-		r.Probability, r.Before, r.After = max(r.AlwaysSo, r.OnlyFlaky), p.r0, p.r0
+	if p.p0 > g.p {
+		r.Probability, r.Before, r.After = p.p0*once, p.r0, p.r0
 		r.Decided = r.Probability >= s.opts.Confidence
 		return r
 	}
