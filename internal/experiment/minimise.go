@@ -207,7 +207,7 @@ func (st *study) smallest(ctx context.Context, ch change, always []session.Hunk)
 	}
 	test := func(ctx context.Context, hunks []session.Hunk) (ddmin.Verdict, error) {
 		set := hunks
-		for range maxRepairs {
+		for round := range maxRepairs {
 			v, output, err := once(ctx, set)
 			if err != nil || v != ddmin.Unresolved {
 				if v == ddmin.Reproduces && len(set) > len(hunks) {
@@ -217,7 +217,7 @@ func (st *study) smallest(ctx context.Context, ch change, always []session.Hunk)
 				}
 				return v, err
 			}
-			more := needed(output, set, ch.code)
+			more := needed(output, set, ch.code, round >= patientRepairs)
 			if len(more) == 0 || len(set)+len(more) >= len(ch.code) {
 				break // all of it is known already
 			}

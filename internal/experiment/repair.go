@@ -11,6 +11,9 @@ import (
 // maxRepairs bounds how often one combination of hunks is completed.
 const maxRepairs = 8
 
+// patientRepairs of them add as little as possible.
+const patientRepairs = 2
+
 // What is read of an output that does not build.
 const (
 	maxErrorLines = 12
@@ -27,8 +30,8 @@ var (
 // rest without which it cannot: those that define what the messages miss;
 // else those that stop using what was removed; else those of the files that
 // the messages name. The messages are foreign text: at worst too much or
-// nothing is picked.
-func needed(output string, have, all []session.Hunk) []session.Hunk {
+// nothing is picked. With eager set all three are picked at once.
+func needed(output string, have, all []session.Hunk, eager bool) []session.Hunk {
 	var rest []session.Hunk
 	for _, h := range all {
 		if !slices.ContainsFunc(have, func(x session.Hunk) bool { return x.ID == h.ID }) {
@@ -46,6 +49,9 @@ func needed(output string, have, all []session.Hunk) []session.Hunk {
 		case slices.Contains(files, h.File):
 			beside = append(beside, h)
 		}
+	}
+	if eager {
+		return slices.Concat(defining, releasing, beside)
 	}
 	for _, found := range [][]session.Hunk{defining, releasing, beside} {
 		if found != nil {
