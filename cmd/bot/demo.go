@@ -49,12 +49,28 @@ func (a *App) demo(ctx context.Context, args []string) int {
 	if out, err = filepath.Abs(out); err != nil {
 		return a.fail(err)
 	}
-	d := &demo{app: a, dir: out, start: a.Now()}
+	d := &demo{app: a, dir: out, start: a.Now(), ownCode: a.goCache()}
 	code, err := d.run(ctx, keep, verbose)
 	if err != nil {
 		return a.fail(err)
 	}
 	return code
+}
+
+// goCache is Go's build cache as the go command finds it, or empty.
+func (a *App) goCache() string {
+	dir, ok := a.LookupEnv("GOCACHE")
+	if !ok || dir == "" {
+		home, err := os.UserCacheDir()
+		if err != nil {
+			return ""
+		}
+		dir = filepath.Join(home, "go-build")
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() || !filepath.IsAbs(dir) {
+		return ""
+	}
+	return dir
 }
 
 // demo is a running demonstration.
@@ -67,8 +83,11 @@ type demo struct {
 	box    sandbox.Sandbox
 	cache  *checkout.Cache
 	mirror *checkout.Mirror // of what GitHub has
-	mu     sync.Mutex
-	shown  string // last progress line
+	// ownCode is the Go build cache of whoever runs the demo: it has the
+	// standard library compiled already, and the project is the demo's own.
+	ownCode string
+	mu      sync.Mutex
+	shown   string // last progress line
 }
 
 func (d *demo) say(format string, args ...any) {
@@ -186,6 +205,7 @@ func (d *demo) startBot(ctx context.Context, logs io.Writer) (stop func() error,
 	}
 	runCtx, cancel := context.WithCancel(ctx)
 	addr, ended := make(chan string, 1), make(chan error, 1)
+	svc.ownCode = d.ownCode
 	svc.ready = func(a string) { addr <- a }
 	go func() { ended <- svc.run(runCtx, true, true) }()
 	select {
@@ -242,7 +262,7 @@ func (d *demo) ci(ctx context.Context, rev, command string) (output string, exit
 		return "", 0, err
 	}
 	defer func() { err = errors.Join(err, tree.Remove(ctx)) }()
-	res, err := executor{box: d.box, caches: filepath.Join(d.dir, "ci", "builds")}.Execute(ctx, ciExecution(tree.Dir(), command))
+	res, err := executor{box: d.box, caches: filepath.Join(d.dir, "ci", "builds"), ownCode: d.ownCode}.Execute(ctx, ciExecution(tree.Dir(), command))
 	return res.Output, res.Exit, err
 }
 

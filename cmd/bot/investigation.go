@@ -24,6 +24,7 @@ type investigation struct {
 	mirror     *checkout.Mirror
 	box        sandbox.Sandbox
 	caches     string // folder of this repository's build caches
+	ownCode    string // see executor
 	publisher  pipeline.Publisher
 	logs       pipeline.LogSource
 	clock      pipeline.Clock
@@ -38,7 +39,7 @@ func (i investigation) run(ctx context.Context) (err error) {
 	w := workspace{i.mirror}
 	lab, err := experiment.NewLab(experiment.Outside{
 		History: w, Trees: w, Store: i.runs,
-		Executor: executor{box: i.box, caches: i.caches},
+		Executor: executor{box: i.box, caches: i.caches, ownCode: i.ownCode},
 		Language: language(func() toolchain.Kit { return kitOf(ctx, w, s) }),
 	}, labOptions(s, i.runTimeout, func(t session.Trial, o session.Observation) {
 		if i.seen != nil {

@@ -68,6 +68,7 @@ type service struct {
 	redactor *redact.Redactor
 	now      func() time.Time
 	ready    func(addr string) // told the address once it listens; may be nil
+	ownCode  string            // see executor
 }
 
 // openService connects what serve and work share.
@@ -234,7 +235,7 @@ func (s *service) runWorker(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, cache.Close()) }()
-	w := &worker{cfg: s.cfg, app: s.app, queue: s.queue, box: box, cache: cache, redactor: s.redactor, log: s.log, now: s.now}
+	w := &worker{cfg: s.cfg, app: s.app, queue: s.queue, box: box, cache: cache, redactor: s.redactor, log: s.log, now: s.now, ownCode: s.ownCode}
 	n, err := w.requeue(ctx)
 	if err != nil {
 		return fmt.Errorf("take up unfinished sessions: %w", err)

@@ -115,6 +115,9 @@ func language(kit func() toolchain.Kit) experiment.Language {
 type executor struct {
 	box    sandbox.Sandbox
 	caches string // folder of this repository's build and download caches
+	// ownCode, when set, is the Go build cache of whoever runs this program, to
+	// be used instead: for code of our own only, since what runs can write it.
+	ownCode string
 }
 
 var _ experiment.Executor = executor{}
@@ -129,18 +132,25 @@ var cacheFolders = []struct{ name, variable string }{
 	{"cargo", "CARGO_HOME"},
 }
 
+func (e executor) cache(name string) string {
+	if name == "go-build" && e.ownCode != "" {
+		return e.ownCode
+	}
+	return filepath.Join(e.caches, name)
+}
+
 func (e executor) Execute(ctx context.Context, x experiment.Execution) (experiment.Executed, error) {
 	var out bytes.Buffer // the sandbox caps it
 	cmd := sandbox.Command{Script: x.Script, Dir: x.Dir, Env: map[string]string{}, Network: x.Network, Timeout: x.Timeout, Output: &out}
 	for _, c := range cacheFolders {
-		host := filepath.Join(e.caches, c.name)
+		host := e.cache(c.name)
 		if err := os.MkdirAll(host, 0o755); err != nil {
 			return experiment.Executed{}, fmt.Errorf("make cache folder: %w", err)
 		}
 		cmd.Binds = append(cmd.Binds, sandbox.Bind{Host: host, Inside: "/cache/" + c.name, Writable: true})
 	}
 	for _, c := range cacheFolders {
-		cmd.Env[c.variable] = e.box.Inside(cmd, filepath.Join(e.caches, c.name))
+		cmd.Env[c.variable] = e.box.Inside(cmd, e.cache(c.name))
 	}
 	if !x.Network {
 		// Without a network a download would only fail later and less clearly.
