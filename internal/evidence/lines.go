@@ -84,6 +84,7 @@ func lastLine(buf []byte, n, m int) int {
 // carriage returns and what they overwrite, control characters, bytes that
 // are no UTF-8. Almost every line comes back as it is.
 func clean(s string) string {
+	s = strings.TrimRight(s, "\r")
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c < ' ' && c != '\t' || c >= 0x7f {
 			return cleanSlow(s)
@@ -93,7 +94,6 @@ func clean(s string) string {
 }
 
 func cleanSlow(s string) string {
-	s = strings.TrimRight(s, "\r")
 	var b strings.Builder
 	b.Grow(len(s))
 	for i := 0; i < len(s); {

@@ -28,7 +28,7 @@ type mocha struct {
 
 func (m *mocha) line(l line) bool {
 	s := l.text
-	if s == "" {
+	if strings.TrimLeft(s, " ") == "" {
 		if m.block != nil {
 			m.block.line("", l.to)
 			return true
