@@ -50,6 +50,7 @@ var deciders = map[string]decider{
 	"issue_comment":             decideIssueComment,
 	"issues":                    decideIssues,
 	"ping":                      decidePing,
+	"pull_request":              decidePullRequest,
 	"repository":                decideRepository,
 	"workflow_run":              decideWorkflowRun,
 }

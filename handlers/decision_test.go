@@ -86,12 +86,17 @@ func TestEventsBecomeJobs(t *testing.T) {
 		"no pull request":      {"check_suite.completed", set{"check_suite.pull_requests": []any{}}, ciJob, with(ci, func(r *handlers.Request) { r.Trigger, r.PR = "check_suite", 0 })},
 		"other's pull request": {"check_suite.completed", set{"check_suite.pull_requests": []any{set{"number": 8, "head": set{"repo": set{"id": 5}}}}}, ciJob, with(ci, func(r *handlers.Request) { r.Trigger, r.PR = "check_suite", 0 })},
 		"command":              {"issue_comment.created", nil, personal(issueJob), command},
-		"command on a PR":      {"issue_comment.created", set{"issue.pull_request": set{"url": "x"}}, personal(issueJob), with(command, func(r *handlers.Request) { r.Issue, r.PR = 0, 12 })},
+		"command on a PR":      {"issue_comment.created", set{"issue.pull_request": set{"url": "x"}}, personal(issueJob), with(command, func(r *handlers.Request) { r.PR = 12 })},
 		"retry":                {"issue_comment.created", set{"comment.body": "So?\r\n /debug retry it depends on TZ"}, personal(issueJob), with(command, func(r *handlers.Request) { r.Command = "retry" })},
 		"retry button": {"check_run.completed", set{"action": "requested_action", "requested_action.identifier": "retry", "check_run.app.id": 4242, "check_run.external_id": "20261130-debug-x"}, personal(ciJob),
 			with(ci, func(r *handlers.Request) {
 				r.Kind, r.Trigger, r.Command, r.Session, r.CheckRun, r.PR, r.Actor = handlers.KindCommand, "command", "retry", "20261130-debug-x", 4001, 0, "ann"
 			})},
+		"retry button of an issue": {"check_run.completed", set{"action": "requested_action", "requested_action.identifier": "retry#12", "check_run.app.id": 4242}, personal(issueJob),
+			with(ci, func(r *handlers.Request) {
+				r.Kind, r.Trigger, r.Command, r.CheckRun, r.PR, r.Actor, r.Issue = handlers.KindCommand, "command", "retry", 4001, 0, "ann", 12
+			})},
+		"label on a PR": {"pull_request.labeled", nil, issueJob, with(issue, func(r *handlers.Request) { r.PR = 12 })},
 		"re-run button": {"check_run.completed", set{"action": "rerequested", "check_run.app.id": 4242}, personal(ciJob),
 			with(ci, func(r *handlers.Request) {
 				r.Kind, r.Trigger, r.Command, r.CheckRun, r.PR, r.Actor = handlers.KindCommand, "command", "retry", 4001, 0, "ann"
@@ -144,6 +149,11 @@ func TestEventsAreIgnoredForAReason(t *testing.T) {
 		"own check run":         {"check_run.completed", set{"check_run.app.id": 4242}, "own check run"},
 		"own suite":             {"check_suite.completed", set{"check_suite.app.id": 4242}, "own check suite"},
 		"unknown button":        {"check_run.completed", set{"check_run.app.id": 4242, "action": "requested_action", "requested_action.identifier": "x"}, "own check run"},
+		"button of nothing":     {"check_run.completed", set{"check_run.app.id": 4242, "action": "requested_action", "requested_action.identifier": "stop#x"}, "own check run"},
+		"opened PR":             {"pull_request.labeled", set{"action": "opened"}, "not labelled"},
+		"closed PR":             {"pull_request.labeled", set{"pull_request.state": "closed"}, "closed"},
+		"PR with other label":   {"pull_request.labeled", set{"label.name": "bug"}, "label is not"},
+		"PR labelled by a bot":  {"pull_request.labeled", set{"sender.type": "Bot"}, "by a bot"},
 		"button of a bot":       {"check_run.completed", set{"check_run.app.id": 4242, "action": "rerequested", "sender.type": "Bot"}, "by a bot"},
 		"running check":         {"check_run.completed", set{"action": "created"}, "not concluded"},
 		"green check":           {"check_run.completed", set{"check_run.conclusion": "success"}, "not red"},
@@ -192,6 +202,8 @@ func TestEventsCallJobsOff(t *testing.T) {
 		"issue deleted":       {"issues.labeled", set{"action": "deleted"}, queue.Match{Key: "octo/calc#12"}, nil},
 		"issue transferred":   {"issues.labeled", set{"action": "transferred"}, queue.Match{Key: "octo/calc#12"}, nil},
 		"stop command":        {"issue_comment.created", set{"comment.body": "/debug stop"}, queue.Match{Key: "octo/calc#12"}, ann},
+		"stop button of an issue": {"check_run.completed", set{"action": "requested_action", "requested_action.identifier": "stop#12", "check_run.app.id": 4242},
+			queue.Match{Key: "octo/calc#12"}, ann},
 		"stop button": {"check_run.completed", set{"action": "requested_action", "requested_action.identifier": "stop", "check_run.app.id": 4242},
 			queue.Match{Key: "octo/calc@" + sha + "/ci"}, ann},
 	} {

@@ -2,6 +2,8 @@ package handlers
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"culprit/queue"
@@ -37,14 +39,15 @@ func decideCheckRun(r Rules, delivery string, body []byte) (Decision, error) {
 	req.CheckRun, req.CheckSuite = p.CheckRun.ID, p.CheckRun.CheckSuite.ID
 
 	if p.CheckRun.App.ID == r.AppID {
-		verb := p.RequestedAction.Identifier
+		verb, thread := parseButton(p.RequestedAction.Identifier)
 		if p.Action == "rerequested" {
-			verb = "retry"
+			verb, thread = "retry", 0
 		}
 		if (p.Action != "rerequested" && p.Action != "requested_action") || (verb != "retry" && verb != "stop") {
 			return ignore("the App's own check run"), nil
 		}
-		return decideButton(r, p.envelope, req, verb, p.CheckRun.ExternalID)
+		req.Session, req.Issue = p.CheckRun.ExternalID, thread
+		return decideButton(r, p.envelope, req, verb)
 	}
 	if p.Action != "completed" {
 		return ignore("check run has not concluded"), nil
@@ -55,20 +58,35 @@ func decideCheckRun(r Rules, delivery string, body []byte) (Decision, error) {
 	return decideRedRun(redRun{env: p.envelope, request: req, moved: p.CheckRun.CheckSuite.CreatedAt, prs: p.CheckRun.PullRequests})
 }
 
+// parseButton reads the identifier of a button: "stop", or "stop#12" of a
+// session about issue 12.
+func parseButton(identifier string) (verb string, thread int) {
+	verb, number, found := strings.Cut(identifier, "#")
+	if !found {
+		return verb, 0
+	}
+	thread, err := strconv.Atoi(number)
+	if err != nil || thread <= 0 {
+		return "", 0
+	}
+	return verb, thread
+}
+
 // decideButton handles "Retry" and "Stop" of the App's own check run.
-func decideButton(r Rules, e envelope, req Request, verb, session string) (Decision, error) {
+func decideButton(r Rules, e envelope, req Request, verb string) (Decision, error) {
 	if reason, err := e.usable(); reason != "" || err != nil {
 		return ignore("%s", reason), err
 	}
 	if r.isBot(e.Sender) {
 		return ignore("button pressed by a bot"), nil
 	}
-	if !validSHA(req.SHA) || len(session) > 100 {
+	if !validSHA(req.SHA) || len(req.Session) > 100 {
 		return Decision{}, fmt.Errorf("%w: no valid check run", errMalformed)
 	}
-	// The check run belongs to a session of the commit or of an issue; the
-	// worker finds out which by the external ID.
 	key := ciKey(e.fullName(), req.SHA)
+	if req.Issue > 0 {
+		key = threadKey(e.fullName(), req.Issue)
+	}
 	if verb == "stop" {
 		return Decision{
 			Cancel:     &queue.Match{Key: key},
@@ -76,6 +94,6 @@ func decideButton(r Rules, e envelope, req Request, verb, session string) (Decis
 			Reason:     "stopped by a person",
 		}, nil
 	}
-	req.Kind, req.Trigger, req.Command, req.Session, req.Actor = KindCommand, "command", verb, session, e.Sender.Login
+	req.Kind, req.Trigger, req.Command, req.Actor = KindCommand, "command", verb, e.Sender.Login
 	return Decision{Job: req.job(key, queue.PriorityPerson), Reason: "retry was asked for"}, nil
 }

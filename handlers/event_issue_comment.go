@@ -42,11 +42,9 @@ func decideIssueComment(r Rules, delivery string, body []byte) (Decision, error)
 		return Decision{}, fmt.Errorf("%w: no issue or comment number", errMalformed)
 	}
 	req := p.request(KindCommand, "command", delivery)
-	req.Command, req.Comment, req.Actor = verb, p.Comment.ID, p.Sender.Login
+	req.Command, req.Comment, req.Actor, req.Issue = verb, p.Comment.ID, p.Sender.Login, p.Issue.Number
 	if p.Issue.PullRequest != nil {
 		req.PR = p.Issue.Number
-	} else {
-		req.Issue = p.Issue.Number
 	}
 	key := threadKey(p.fullName(), p.Issue.Number)
 	if verb == "stop" {

@@ -42,7 +42,7 @@ type Config struct {
 	Logger  *slog.Logger
 
 	MaxBody int64         // bytes of one delivery (25 MB, GitHub's own limit)
-	Timeout time.Duration // of the queue, of Ready and of MayWrite (1 s)
+	Timeout time.Duration // of the queue and of Ready (1 s); MayWrite has five times as long
 }
 
 // Payloads over smallBody bytes are rare, and anybody can claim to send one:

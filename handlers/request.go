@@ -38,7 +38,10 @@ type Request struct {
 	CheckSuite int64  `json:"check_suite,omitempty"` // also known from a check run
 	CheckRun   int64  `json:"check_run,omitempty"`
 	PR         int    `json:"pr,omitempty"`
-	Issue      int    `json:"issue,omitempty"`
+	// Issue is the thread that a label or command stands in. Of a pull
+	// request's thread it is the same number as PR, and SHA and Ref are for the
+	// worker to look up.
+	Issue int `json:"issue,omitempty"`
 
 	// Actor caused the event. Whether he may is for the worker to look up
 	// (GH8); empty for red CI, which needs no permission of anybody.

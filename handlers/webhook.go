@@ -54,13 +54,13 @@ func (s *server) webhook(c echo.Context) error {
 
 // carryOut makes a decision durable.
 func (s *server) carryOut(ctx context.Context, d Decision) (int, answer) {
-	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
-	defer cancel()
 	if d.CheckActor != nil {
 		if code, no := s.refuse(ctx, *d.CheckActor); code != 0 {
 			return code, no
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
 	switch {
 	case d.Job != nil:
 		receipt, err := s.Queue.Enqueue(ctx, *d.Job)
@@ -93,6 +93,9 @@ func (s *server) refuse(ctx context.Context, a Actor) (int, answer) {
 	if s.MayWrite == nil {
 		return http.StatusOK, answer{Status: "ignored", Reason: "permissions cannot be looked up here"}
 	}
+	// Asking GitHub takes some calls, and a person waits for the answer.
+	ctx, cancel := context.WithTimeout(ctx, 5*s.Timeout)
+	defer cancel()
 	may, err := s.MayWrite(ctx, a)
 	switch {
 	case err != nil:

@@ -3,6 +3,7 @@ package github
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	gh "github.com/google/go-github/v62/github"
 
@@ -12,7 +13,8 @@ import (
 // CheckName is the name of the App's check run (spec/ux.md).
 const CheckName = "culprit"
 
-// Identifiers of the check run's buttons, as they come back in a webhook.
+// Identifiers of the check run's buttons, as they come back in a webhook. Of a
+// session about an issue's or pull request's thread, "#" and its number follow.
 const (
 	ActionRetry = "retry"
 	ActionStop  = "stop"
@@ -87,7 +89,7 @@ func (p *Publisher) createCheck(ctx context.Context, v view) error {
 	r := p.cfg.Repo
 	opts := gh.CreateCheckRunOptions{
 		Name: CheckName, HeadSHA: v.sha, ExternalID: &v.id, Status: gh.String("in_progress"),
-		Output: v.check.output(nil), Actions: actions(false),
+		Output: v.check.output(nil), Actions: v.actions(),
 	}
 	if !v.created.IsZero() {
 		opts.StartedAt = &gh.Timestamp{Time: v.created}
@@ -109,7 +111,7 @@ func (p *Publisher) updateCheck(ctx context.Context, v view) error {
 		return err
 	}
 	r := p.cfg.Repo
-	opts := gh.UpdateCheckRunOptions{Name: CheckName, Output: v.check.output(nil), Actions: actions(v.final), Status: gh.String("in_progress")}
+	opts := gh.UpdateCheckRunOptions{Name: CheckName, Output: v.check.output(nil), Actions: v.actions(), Status: gh.String("in_progress")}
 	if v.final {
 		opts.Status, opts.Conclusion = gh.String("completed"), gh.String(v.check.conclusion())
 		opts.CompletedAt = &gh.Timestamp{Time: r.app.now().UTC()}
@@ -209,11 +211,15 @@ func (a Annotation) forGitHub(redact func(string) string) *gh.CheckRunAnnotation
 }
 
 // actions are the buttons of a check run.
-func actions(final bool) []*gh.CheckRunAction {
-	if final {
-		return []*gh.CheckRunAction{{Label: "Retry", Description: "Debug this failure again", Identifier: ActionRetry}}
+func (v view) actions() []*gh.CheckRunAction {
+	suffix := ""
+	if v.isIssue {
+		suffix = fmt.Sprintf("#%d", v.issue)
 	}
-	return []*gh.CheckRunAction{{Label: "Stop", Description: "Stop this session", Identifier: ActionStop}}
+	if v.final {
+		return []*gh.CheckRunAction{{Label: "Retry", Description: "Debug this failure again", Identifier: ActionRetry + suffix}}
+	}
+	return []*gh.CheckRunAction{{Label: "Stop", Description: "Stop this session", Identifier: ActionStop + suffix}}
 }
 
 func outputKey(title, summary string) string { return title + "\x00" + summary }

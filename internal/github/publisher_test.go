@@ -52,6 +52,9 @@ func TestASessionIsOneCommentOneCheckRunAndOnePullRequest(t *testing.T) {
 		t.Errorf("session does not know what was published: %+v", s.Published)
 	}
 	run := must(w.gh.CheckRuns(full))(t)[0]
+	if len(run.Actions) != 1 || run.Actions[0].Identifier != fmt.Sprintf("retry#%d", s.Source.Issue) {
+		t.Errorf("buttons are %+v", run.Actions)
+	}
 	if run.Status != "completed" || run.Conclusion != "neutral" || run.ExternalID != s.ID || len(run.Annotations) != 60 {
 		t.Errorf("check run is %s %s of %s with %d annotations", run.Status, run.Conclusion, run.ExternalID, len(run.Annotations))
 	}

@@ -1,0 +1,49 @@
+package handlers
+
+import (
+	"fmt"
+
+	"culprit/queue"
+)
+
+// decidePullRequest starts a session when a person adds the label to an open
+// pull request, as for an issue. The label is the consent of a person with
+// write access that a fork's code needs (GH8).
+func decidePullRequest(r Rules, delivery string, body []byte) (Decision, error) {
+	var p struct {
+		envelope
+		Label struct {
+			Name string `json:"name"`
+		} `json:"label"`
+		PullRequest struct {
+			Number int    `json:"number"`
+			State  string `json:"state"`
+		} `json:"pull_request"`
+	}
+	if err := decode(body, &p); err != nil {
+		return Decision{}, err
+	}
+	if p.Action != "labeled" {
+		return ignore("pull request was not labelled"), nil
+	}
+	mode, ok := r.mode(p.Label.Name)
+	if !ok {
+		return ignore("label is not the one that starts a session"), nil
+	}
+	if r.isBot(p.Sender) {
+		return ignore("labelled by a bot"), nil
+	}
+	if reason, err := p.usable(); reason != "" || err != nil {
+		return ignore("%s", reason), err
+	}
+	number := p.PullRequest.Number
+	if number <= 0 {
+		return Decision{}, fmt.Errorf("%w: no pull request number", errMalformed)
+	}
+	if p.PullRequest.State == "closed" {
+		return ignore("pull request is closed"), nil
+	}
+	req := p.request(KindIssue, "label", delivery)
+	req.Issue, req.PR, req.Actor, req.Mode = number, number, p.Sender.Login, mode
+	return Decision{Job: req.job(threadKey(p.fullName(), number), queue.PriorityIssue), Reason: "pull request was labelled"}, nil
+}
