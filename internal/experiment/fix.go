@@ -16,6 +16,10 @@ import (
 // maxFixRuns bounds the runs that the search for one candidate may cost.
 const maxFixRuns = 60
 
+// maxSingles is how many hunks are tried one by one when they do not revert
+// together.
+const maxSingles = 12
+
 // Fixer makes fixes without understanding: it takes the smallest part of what
 // brought the failure away again. It never touches a test, never forces a
 // conflict, and offers nothing that it has not seen pass.
@@ -341,6 +345,16 @@ func (c *Candidates) smallest(ctx context.Context, hunks []session.Hunk) ([]sess
 	best, _, err := minimal(ctx, pool, test, ddmin.Options{Parallel: c.lab.slots, MaxTests: maxFixRuns})
 	switch {
 	case errors.Is(err, ddmin.ErrNotReproduced):
+		// What is left of the change without its conflicts may not build as a
+		// whole, and one part of it may still mend the test.
+		if len(pool) > 1 && len(pool) <= maxSingles {
+			for i := range pool {
+				v, err := test(ctx, pool[i:i+1])
+				if err != nil || v == ddmin.Reproduces {
+					return pool[i : i+1], err
+				}
+			}
+		}
 		return nil, nil
 	case err != nil && best == nil:
 		return nil, err

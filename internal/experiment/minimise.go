@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -135,18 +136,26 @@ func (st *study) minimise(ctx context.Context, loc *located, cause *session.Root
 	cause.Location = st.decisive(hunks)
 }
 
+// bookkeeping matches changed lines that import, comment or are empty: they are
+// often needed and hardly ever the reason.
+var bookkeeping = regexp.MustCompile(`^[+-]\s*((\w+\s+)?"[^"]*"|import\b.*|from\s.*\simport\b.*|#.*|//.*|/?\*.*|use\s.*|using\s.*|.*\brequire\(.*|[()]?)\s*$`)
+
 // decisive is the place among hunks to look at first: in a file that the
-// failure's stack names, else in code rather than in documents.
+// failure's stack names, else in code rather than in documents, and rather not
+// an import.
 func (st *study) decisive(hunks []session.Hunk) string {
 	best, rank := "", -1
 	for _, h := range hunks {
-		r := 1
+		r := 2
 		switch path.Ext(h.File) {
 		case ".md", ".txt", ".rst", ".adoc", ".yml", ".yaml", ".json", ".lock", ".sum", "":
 			r = 0
 		}
 		if f := st.s.Reproduction.Failure; f != nil && slices.ContainsFunc(f.Stack, func(fr session.Frame) bool { return fr.File == h.File }) {
-			r = 2
+			r = 4
+		}
+		if real := slices.ContainsFunc(strings.Split(strings.TrimSpace(h.Text), "\n"), func(l string) bool { return !bookkeeping.MatchString(l) }); real && !h.Whole {
+			r++
 		}
 		if r > rank {
 			best, rank = h.Location(), r

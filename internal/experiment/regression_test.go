@@ -207,3 +207,24 @@ func TestAGoodCommitThatWasGivenBoundsTheSearch(t *testing.T) {
 		t.Errorf("%s: %s, %d candidates", f.Verdict, f.Findings, s.Archaeology.Candidates)
 	}
 }
+
+func TestTheDecisivePlaceIsNoImport(t *testing.T) {
+	t.Parallel()
+	st := &study{s: &session.Session{Reproduction: &session.Reproduction{Failure: &session.Failure{Stack: []session.Frame{{File: "deep.go"}}}}}}
+	hunk := func(file string, line int, text string) session.Hunk {
+		return session.Hunk{File: file, NewStart: line, NewLines: 1, Text: text}
+	}
+	doc, imported := hunk("a.md", 1, "+words\n"), hunk("b.go", 2, "+\t\"fmt\"\n")
+	comment, code, deep := hunk("b.py", 3, "+# why\n"), hunk("c.go", 4, "-\tx()\n+\ty(\"s\")\n"), hunk("deep.go", 5, "+\tz()\n")
+	for want, hunks := range map[string][]session.Hunk{
+		"deep.go:5": {doc, imported, comment, code, deep},
+		"c.go:4":    {doc, imported, comment, code},
+		"b.go:2":    {doc, imported, comment},
+		"a.md:1":    {doc},
+		"":          nil,
+	} {
+		if got := st.decisive(hunks); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
