@@ -60,6 +60,11 @@ func (b *bubblewrap) arguments(cmd Command, files []*os.File) ([]string, []*os.F
 	for _, dir := range b.tools.roots {
 		args = append(args, "--ro-bind-try", dir, dir)
 	}
+	if cmd.Network {
+		for _, path := range settingPaths(b.host) {
+			args = append(args, "--ro-bind-try", path, path)
+		}
+	}
 	mode := "--bind"
 	if cmd.ReadOnlyDir {
 		mode = "--ro-bind"

@@ -302,7 +302,7 @@ print("loopback works")
 			"setsid":      "setsid %s & ",
 			"nohup":       "nohup %s >/dev/null 2>&1 & ",
 			"double fork": "(setsid sh -c '(%s) >/dev/null 2>&1 </dev/null & ' &) ; ",
-			"no marker":   "setsid env -i /bin/sh -c '%s' >/dev/null 2>&1 & sleep 0.6; ",
+			"no marker":   "setsid env -i /bin/sh -c '%s' >/dev/null 2>&1 & sleep 1.5; ",
 		} {
 			token := token()
 			res, out := run(t, box, Command{Script: fmt.Sprintf(script, sleeper(token)) + "echo done"})

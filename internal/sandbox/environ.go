@@ -25,6 +25,29 @@ var settings = []string{
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
 }
 
+// settingFiles are those settings that may name a file or folder of the host,
+// which is shown read-only then: certificates, and packages to install from.
+var settingFiles = []string{
+	"PIP_CERT", "PIP_FIND_LINKS", "NPM_CONFIG_CAFILE", "npm_config_cafile", "CARGO_HTTP_CAINFO", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE",
+	"CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
+}
+
+// settingPaths returns the existing paths that settingFiles name. A whole home
+// or top folder is never among them.
+func settingPaths(host []string) []string {
+	var out []string
+	for _, name := range settingFiles {
+		path := filepath.Clean(lookup(host, name))
+		if !filepath.IsAbs(path) || strings.Count(path, "/") < 2 || isHome(path) || bindTarget(path) != nil {
+			continue // what is below /usr or /etc is shown already, or must not be
+		}
+		if _, err := os.Stat(path); err == nil {
+			out = append(out, path)
+		}
+	}
+	return cleanList(out)
+}
+
 // always passes without network too: names of toolchain folders and what a
 // compiler needs to be the same one as outside. None of them holds a secret.
 var always = []string{"JAVA_HOME", "GOROOT", "GOTOOLCHAIN", "RUSTUP_TOOLCHAIN", "PYENV_VERSION"}

@@ -37,6 +37,16 @@ func TestOnlyNamedSettingsPassAndLoseTheirPasswords(t *testing.T) {
 	}
 }
 
+func TestFilesThatSettingsNameAreShownButNoHome(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "ca.pem"), "x")
+	got := settingPaths([]string{"PIP_FIND_LINKS=" + dir, "SSL_CERT_FILE=" + filepath.Join(dir, "ca.pem"), "PIP_CERT=/etc/ssl/x.pem", "CURL_CA_BUNDLE=/root", "SSL_CERT_DIR=/home", "NODE_EXTRA_CA_CERTS=relative"})
+	if want := []string{dir, filepath.Join(dir, "ca.pem")}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func FuzzWithoutUserinfo(f *testing.F) {
 	f.Add("https://user:pw@h/x,direct")
 	f.Add("u:p@h:1|http://@@")
