@@ -128,6 +128,32 @@ func (v *view) causeSection() string {
 	return strings.TrimSpace(strings.Join(parts, "\n\n"))
 }
 
+// short is the most lines of a change that are shown without unfolding.
+const short = 12
+
+// HunksShown is Hunks where it is short; HunksFolded is where it is long.
+func (v *view) HunksShown() string {
+	_, fence, _ := strings.Cut(v.hunksIf(func(n int) bool { return n <= short }), "\n\n")
+	return fence // the lead has said what it is
+}
+
+// HunksFolded is for the part that is folded.
+func (v *view) HunksFolded() string { return v.hunksIf(func(n int) bool { return n > short }) }
+
+func (v *view) hunksIf(fits func(lines int) bool) string {
+	if v.RootCause == nil || v.Result == session.ResultFlaky {
+		return ""
+	}
+	n := 0
+	for _, h := range v.RootCause.Minimal {
+		n += strings.Count(h.Text, "\n")
+	}
+	if n == 0 || !fits(n) {
+		return ""
+	}
+	return v.Hunks()
+}
+
 // Hunks is the smallest change that brings the failure, as a diff.
 func (v *view) Hunks() string {
 	c := v.RootCause
@@ -135,20 +161,20 @@ func (v *view) Hunks() string {
 		return ""
 	}
 	var b strings.Builder
-	for _, h := range c.Minimal {
+	for _, h := range c.Minimal[:min(len(c.Minimal), v.lines)] {
 		b.WriteString("@@ " + line(h.Location()) + "\n" + h.Text)
 		if !strings.HasSuffix(h.Text, "\n") {
 			b.WriteByte('\n')
 		}
 	}
-	return "The smallest part of the change that brings the failure:\n\n" + fence("diff", b.String(), v.lines)
+	return "The smallest part of it that brings the failure:\n\n" + fence("diff", b.String(), v.lines)
 }
 
 // challenge names what was ruled out beside the cause (DB5).
 func (v *view) challenge() string {
 	var out []string
 	for _, t := range v.Wave(1) {
-		if t.Verdict == session.Refuted {
+		if t.Verdict == session.Refuted && len(out) <= v.items {
 			out = append(out, line(t.ID)+" "+prose(cut(line(t.Title), v.cell))+": "+v.decisive(t))
 		}
 	}

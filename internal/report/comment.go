@@ -22,7 +22,7 @@ func (v *view) HypothesisTable() string {
 		case t.Verdict == "":
 			verdict = "open"
 		}
-		out = append(out, "| "+cell(line(t.ID))+" | "+cell(prose(cut(line(t.Title), v.cell)))+" | "+verdict+" | "+cell(v.decisive(t))+" |")
+		out = append(out, "| "+cell(prose(line(t.ID)))+" | "+cell(prose(cut(line(t.Title), v.cell)))+" | "+verdict+" | "+cell(v.decisive(t))+" |")
 	}
 	return strings.Join(out, "\n") + "\n" + italic(more(len(rows)-v.rows, "hypothesis"))
 }
@@ -145,14 +145,10 @@ func (v *view) Advice() string {
 		if v.Flake == nil {
 			return ""
 		}
-		s := ""
-		if len(v.Flake.Evidence) > 0 {
-			s = v.bullets(v.Flake.Evidence, v.evidence) + "\n\n"
+		if v.Flake.Advice == "" {
+			return ""
 		}
-		if v.Flake.Advice != "" {
-			s += "**What to do**: " + sentence(prose(cut(line(v.Flake.Advice), v.cell)))
-		}
-		return s
+		return "**What to do**: " + sentence(prose(cut(line(v.Flake.Advice), v.cell)))
 	case session.ResultNotReproduced:
 		r := v.Reproduction
 		var s []string
@@ -211,9 +207,14 @@ func (v *view) Evidence() string {
 	var out []string
 	for _, t := range v.Wave(1) {
 		var lines []string
+		left := 0
 		add := func(sign, list string) {
 			for l := range strings.SplitSeq(list, "\n") {
-				if line(l) != "" {
+				switch {
+				case strings.TrimSpace(l) == "":
+				case len(lines) == v.items:
+					left++
+				default:
 					lines = append(lines, "- "+sign+" "+v.evidence(l))
 				}
 			}
@@ -223,8 +224,8 @@ func (v *view) Evidence() string {
 		if len(lines) == 0 {
 			continue
 		}
-		if n := len(lines) - v.items; n > 0 {
-			lines = append(lines[:v.items:v.items], "- _"+more(n, "line")+"_")
+		if left > 0 {
+			lines = append(lines, "- _"+more(left, "line")+"_")
 		}
 		out = append(out, "**"+line(t.ID)+"** "+prose(cut(line(t.Title), v.cell))+"\n\n"+strings.Join(lines, "\n"))
 		if len(out) == v.rows {
@@ -287,9 +288,9 @@ func (v *view) Commands() string {
 		}
 	}
 	if r.Setup != "" {
-		run = append(run, line(r.Setup))
+		run = append(run, strings.TrimSpace(clean(r.Setup)))
 	}
-	run = append(run, line(r.Command))
+	run = append(run, strings.TrimSpace(clean(r.Command)))
 	out := append([]string{"# the failure", "git checkout --detach " + v.Bad.SHA}, run...)
 	switch {
 	case v.Published.Branch != "":

@@ -74,7 +74,11 @@ func titleText(s *session.Session, recent []string, most int) string {
 	if p == "fix: " {
 		what = lower(what)
 	}
-	return cut(p+plain(what), most)
+	title := p + plain(what)
+	if at := strings.Index(title, " (\""); at > 0 && len([]rune(title)) > most {
+		title = title[:at] // without the culprit's subject
+	}
+	return cut(title, most)
 }
 
 // BranchName is the branch of the session's fix, always the same.
@@ -100,7 +104,7 @@ func CommitMessage(s *session.Session, recent ...string) string {
 	if c := s.RootCause; c != nil {
 		switch {
 		case c.Culprit != nil:
-			p := plain(v.testText()) + " fails since " + c.Culprit.Short() + " (" + plain(cut(c.Culprit.Subject, 100)) + ")"
+			p := plain(cut(line(v.testText()), 160)) + " fails since " + c.Culprit.Short() + " (" + plain(cut(c.Culprit.Subject, 100)) + ")"
 			if c.Location != "" {
 				p += ", at " + plain(c.Location)
 			}
@@ -125,7 +129,7 @@ func CommitMessage(s *session.Session, recent ...string) string {
 // plainProof is Proof without Markdown.
 func plainProof(v *view) string {
 	c := v.Confirmation
-	s := "It " + tally(c.Before) + " before and " + tally(c.After) + " after"
+	s := "The test " + tally(c.Before) + " without this change and " + tally(c.After) + " with it"
 	if c.Suite != nil && c.Suite.Note == "" {
 		s += "; of the wider suite " + count(c.Suite.Passed, "test") + " pass and " + strconv.Itoa(len(c.Suite.NewFailures)) + " newly fail"
 	}

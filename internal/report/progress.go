@@ -73,7 +73,7 @@ func (v *view) ProgressTable() string {
 		case v.State == "investigate":
 			far = "being tested"
 		}
-		out = append(out, "| "+cell(code(t.ID))+" | "+cell(prose(cut(line(t.Title), v.cell)))+" | "+cell(far)+" |")
+		out = append(out, "| "+cell(prose(line(t.ID)))+" | "+cell(prose(cut(line(t.Title), v.cell)))+" | "+cell(far)+" |")
 	}
 	return strings.Join(out, "\n") + "\n" + italic(more(len(rows)-v.rows, "hypothesis"))
 }

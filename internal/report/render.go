@@ -25,15 +25,20 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 // blank are the empty lines that parts leave which have nothing to say.
 var blank = regexp.MustCompile(`\n{3,}`)
 
-// render draws a template.
+// render draws a template of Markdown.
 func render(name string, data any) string {
+	return strings.Trim(blank.ReplaceAllString(execute(name, data), "\n\n"), "\n") + "\n"
+}
+
+// execute draws a template, byte for byte.
+func execute(name string, data any) string {
 	var b strings.Builder
 	if err := templates.ExecuteTemplate(&b, name+".tmpl", data); err != nil {
 		// Only a template that does not fit its data fails; the goldens
 		// execute every branch.
 		return "This text could not be written: " + err.Error() + "\n"
 	}
-	return strings.Trim(blank.ReplaceAllString(b.String(), "\n\n"), "\n") + "\n"
+	return b.String()
 }
 
 // fit draws a template with the widest limits with which it has at most max

@@ -48,8 +48,7 @@ type script struct {
 // With CULPRIT_IN_PLACE=1 in its environment it takes the current folder for a
 // tree that is prepared already (set-up and overlay done), and needs no git.
 func ReproScript(s *session.Session) []byte {
-	d := newScript(s)
-	return []byte(render("script", d))
+	return []byte(execute("script", newScript(s)))
 }
 
 // VerifyScript is verify.sh (DB6): it exits with ExitGone when the failing
@@ -73,7 +72,7 @@ func VerifyScript(s *session.Session) []byte {
 	for d.End = "CULPRIT_PATCH"; strings.Contains(d.Patch, d.End); {
 		d.End += "_"
 	}
-	return []byte(render("script", d))
+	return []byte(execute("script", d))
 }
 
 func newScript(s *session.Session) script {

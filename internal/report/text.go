@@ -18,7 +18,7 @@ var (
 	ansi = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|\x1b[@-Z\\\\^_]|\u009b[0-?]*[ -/]*[@-~]")
 	// skipCI are the words in a commit message by which CI is told not to run.
 	skipCI    = regexp.MustCompile(`(?i)\[(skip|ci|no|actions)[ -](ci|skip|actions|checks)\]`)
-	emoji     = regexp.MustCompile(`:([A-Za-z0-9_+-]+:)`)
+	emoji     = regexp.MustCompile(`:((?:[A-Za-z+-][A-Za-z0-9_+-]*|100|1234):)`)
 	reference = regexp.MustCompile(`(?i)\b(gh)-([0-9])`)
 	www       = regexp.MustCompile(`(?i)\b(www)\.`)
 )
@@ -48,8 +48,17 @@ func clean(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
+// maxLine bounds the foreign text that is looked at for one line, in bytes;
+// what is shown of it is far shorter.
+const maxLine = 16 << 10
+
 // line is clean text on one line.
-func line(s string) string { return strings.Join(strings.Fields(clean(s)), " ") }
+func line(s string) string {
+	if len(s) > maxLine {
+		s = s[:maxLine]
+	}
+	return strings.Join(strings.Fields(clean(s)), " ")
+}
 
 // cut shortens to at most n characters.
 func cut(s string, n int) string {
@@ -139,12 +148,15 @@ func code(s string) string {
 // fence is foreign text as a block of code of at most n lines, with a fence
 // longer than any in it.
 func fence(language, s string, n int) string {
-	s = strings.Trim(clean(s), "\n")
-	lines := strings.Split(s, "\n")
+	s = strings.Trim(s, "\r\n")
+	lines := strings.SplitN(s, "\n", n+1)
 	note := ""
 	if len(lines) > n {
-		note = "\n_" + count(len(lines)-n, "more line") + " in the session folder._"
+		note = "\n_" + count(strings.Count(lines[n], "\n")+1, "more line") + " in the session folder._"
 		lines = lines[:n]
+	}
+	for i, l := range lines {
+		lines[i] = clean(strings.TrimSuffix(l[:min(len(l), maxLine)], "\r"))
 	}
 	for i := range lines {
 		lines[i] = cut(lines[i], 400)
@@ -172,7 +184,7 @@ func web(address string) string {
 func pathURL(path string) string {
 	parts := strings.Split(path, "/")
 	for i := range parts {
-		parts[i] = strings.NewReplacer("(", "%28", ")", "%29", "_", "%5F", "*", "%2A", "~", "%7E", "'", "%27").Replace(url.PathEscape(parts[i]))
+		parts[i] = strings.NewReplacer("(", "%28", ")", "%29").Replace(url.PathEscape(parts[i]))
 	}
 	return strings.Join(parts, "/")
 }

@@ -193,5 +193,9 @@ func (v *view) NextText() string {
 	if v.NextStep == "" {
 		return "None."
 	}
-	return sentence(prose(cut(line(v.NextStep), 2*v.cell)))
+	s := sentence(prose(cut(line(v.NextStep), 2*v.cell)))
+	if pr := web(v.Published.PRURL); pr != "" {
+		s = strings.ReplaceAll(s, prose(pr), "["+number(v.Published.PR)+"]("+pr+")")
+	}
+	return s
 }

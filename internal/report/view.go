@@ -123,7 +123,7 @@ func (v *view) testText() string {
 // Test is the failing thing as code.
 func (v *view) Test() string {
 	if t := v.testText(); t != "" {
-		return code(cut(line(t), v.cell))
+		return code(cut(line(t), min(v.cell, 160)))
 	}
 	return "The failure"
 }
@@ -142,11 +142,16 @@ func (v *view) confidenceText() string {
 // headlineText is the first line of every text: what happened, how sure it
 // is.
 func (v *view) headlineText() string {
-	if !v.Done() && v.Result == "" {
+	if !v.Done() && v.Result == "" && v.Question == nil {
 		return v.progressText()
 	}
 	parts := []string{}
 	switch v.Result {
+	case "":
+		parts = []string{"The session itself failed", cut(line(v.Reason), 160)}
+		if v.Question != nil {
+			parts = []string{"not possible without an answer: " + doing[v.State][0]}
+		}
 	case session.ResultFixed:
 		parts = []string{v.foundText(), v.confidenceText(), v.fixText()}
 	case session.ResultRootCause:
@@ -166,8 +171,6 @@ func (v *view) headlineText() string {
 		if v.RootCause != nil {
 			parts = append(parts, "root cause known")
 		}
-	default:
-		parts = []string{"The session itself failed", cut(line(v.Reason), 160)}
 	}
 	if v.Question != nil && v.Result != session.ResultInconclusive {
 		parts = append([]string{"Needs a person"}, parts...)
@@ -196,13 +199,20 @@ func (v *view) fixText() string {
 func (v *view) verdictCountText() string {
 	n := map[session.Verdict]int{}
 	rows := v.Wave(1)
+	tested := 0
 	for _, t := range rows {
 		n[t.Verdict]++
+		if t.Verdict != "" {
+			tested++
+		}
 	}
 	if len(rows) == 0 {
 		return ""
 	}
 	s := count(len(rows), "hypothesis") + " tested"
+	if tested < len(rows) {
+		s = fmt.Sprintf("%d of %s", tested, s)
+	}
 	for _, verdict := range []session.Verdict{session.Confirmed, session.Refuted, session.Inconclusive} {
 		if n[verdict] > 0 {
 			s += fmt.Sprintf(", %d %s", n[verdict], verdict)
@@ -243,7 +253,11 @@ func (v *view) Lead() string {
 	case v.Result == session.ResultInconclusive:
 		return v.Test() + " fails here (" + v.reproducedText() + "), and no experiment showed why."
 	case v.Result == session.ResultStopped:
-		s := "The investigation did not come to its end: " + sentence(prose(cut(line(v.Reason), v.cell)))
+		s := "The investigation did not come to its end"
+		if len(line(v.Reason)) > 160 {
+			s += ": " + prose(cut(line(v.Reason), v.cell))
+		}
+		s = sentence(s)
 		if v.Reproduction != nil && v.Reproduction.Reproduced {
 			s += " Known so far: " + v.Test() + " fails here (" + v.reproducedText() + ")."
 		} else {
@@ -251,7 +265,10 @@ func (v *view) Lead() string {
 		}
 		return s
 	}
-	return "A fault of the tool, not of your code, ended the session: " + sentence(prose(cut(line(v.Reason), v.cell)))
+	if v.Question != nil {
+		return "Nothing was tested yet."
+	}
+	return "A fault of the tool, not of your code, ended the session. Nothing was found out about the failure."
 }
 
 func (v *view) reproducedText() string {
@@ -265,6 +282,9 @@ func (v *view) reproducedText() string {
 func (v *view) causeLead() string {
 	c := v.RootCause
 	summary := prose(cut(line(c.Summary), v.cell))
+	if c.Location != "" {
+		summary = strings.ReplaceAll(summary, prose(c.Location), v.place(c.Location, v.treeOf()))
+	}
 	if c.Culprit == nil {
 		return v.Test() + ": " + sentence(summary)
 	}
@@ -309,8 +329,7 @@ func word(one bool, a, b string) string {
 }
 
 func (v *view) flakyLead() string {
-	c, i := v.flakeCount()
-	s := v.Test() + " fails " + rate(c, i) + " on the same code"
+	s := v.Test() + " fails only sometimes on the same code"
 	if v.Bad != nil {
 		s += " (" + v.commit(*v.Bad) + ")"
 	}
@@ -359,7 +378,10 @@ func (v *view) Failure() string {
 	}
 	s := ""
 	if l := f.Location(); l != "" && v.Bad != nil {
-		s = "At " + v.place(l, v.Bad.SHA) + ":\n\n"
+		s = "It fails at " + v.place(l, v.Bad.SHA) + " with:\n\n"
+		if v.Result == session.ResultNotReproduced {
+			s = "What was reported, at " + v.place(l, v.Bad.SHA) + ":\n\n"
+		}
 	}
 	return s + fence("text", f.Message, min(v.lines, 12))
 }
