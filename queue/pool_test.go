@@ -1,6 +1,7 @@
 package queue_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,23 +18,26 @@ import (
 	"culprit/queue/queuetest"
 )
 
-// A rig is a queue on an embedded Redis whose wire can be cut.
+// A rig is a queue on an embedded Redis whose wire can be cut, or lose answers.
 type rig struct {
 	*queue.Queue
 	t      *testing.T
 	rdb    *redis.Client
 	prefix string
 	cut    atomic.Bool
+	deaf   atomic.Bool
+	other  *queue.Queue // by a wire of its own
 }
 
 func newRig(t *testing.T, lease time.Duration) *rig {
 	t.Helper()
 	r := &rig{t: t, prefix: queuetest.Prefix()}
-	opts := *queuetest.Embedded(t).Options()
+	good := queuetest.Embedded(t)
+	opts := *good.Options()
 	opts.MaxRetries = -1
 	opts.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
-		return &wire{Conn: conn, cut: &r.cut}, err
+		return &wire{Conn: conn, cut: &r.cut, deaf: &r.deaf}, err
 	}
 	r.rdb = redis.NewClient(&opts)
 	t.Cleanup(func() { _ = r.rdb.Close() })
@@ -42,18 +46,35 @@ func newRig(t *testing.T, lease time.Duration) *rig {
 		t.Fatal(err)
 	}
 	r.Queue = q
+	r.other, err = queue.Open(t.Context(), queue.Options{Redis: good, Prefix: r.prefix, Lease: lease})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return r
 }
 
+// A wire can be cut, and can lose the answers to a worker called deaf, whose
+// claims then have been granted.
 type wire struct {
 	net.Conn
-	cut *atomic.Bool
+	cut, deaf *atomic.Bool
+	asked     atomic.Bool // the last request was that worker's
+}
+
+func (w *wire) Read(b []byte) (int, error) {
+	n, err := w.Conn.Read(b)
+	if w.deaf.Load() && w.asked.Load() {
+		_ = w.Conn.Close()
+		return 0, errors.New("answer is lost")
+	}
+	return n, err
 }
 
 func (w *wire) Write(b []byte) (int, error) {
 	if w.cut.Load() {
 		return 0, errors.New("wire is cut")
 	}
+	w.asked.Store(bytes.Contains(b, []byte("deaf")))
 	return w.Conn.Write(b)
 }
 

@@ -1,7 +1,6 @@
 package queue
 
-// State of a job. The transitions are in the table below, in the picture of
-// docs/operations.md, and nowhere else.
+// State of a job. Transitions tells how it changes.
 type State string
 
 // The states of a job.
@@ -46,7 +45,8 @@ type Transition struct {
 	By       string
 }
 
-// Transitions returns the whole state machine.
+// Transitions returns the whole state machine. The random driver of the tests
+// holds the scripts against it.
 func Transitions() []Transition {
 	return []Transition{
 		{"", Queued, "Enqueue"},

@@ -24,17 +24,14 @@ type fixture struct {
 	*queue.Queue
 	t     *testing.T
 	clock *Clock
-	rdb   redis.UniversalClient
+	opts  queue.Options
 }
 
-func newFixture(t *testing.T, rdb redis.UniversalClient, change ...func(*queue.Options)) *fixture {
+func newFixture(t *testing.T, rdb redis.UniversalClient) *fixture {
 	t.Helper()
-	f := &fixture{t: t, clock: NewClock(), rdb: rdb}
-	opts := queue.Options{Redis: rdb, Prefix: Prefix(), Now: f.clock.Now}
-	for _, c := range change {
-		c(&opts)
-	}
-	q, err := queue.Open(t.Context(), opts)
+	f := &fixture{t: t, clock: NewClock()}
+	f.opts = queue.Options{Redis: rdb, Prefix: Prefix(), Now: f.clock.Now}
+	q, err := queue.Open(t.Context(), f.opts)
 	if err != nil {
 		t.Fatal(err)
 	}

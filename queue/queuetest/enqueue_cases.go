@@ -86,6 +86,15 @@ var enqueueCases = map[string]func(*fixture){
 			f.t.Fatalf("waiting: %v", s.Waiting)
 		}
 	},
+	"a merged job that is urgent moves its repository forward": func(f *fixture) {
+		f.enqueue(queue.Job{Repository: "a", Installation: "1"})
+		f.clock.Advance(time.Second)
+		r := f.enqueue(queue.Job{Key: "k", Repository: "b", Installation: "2"})
+		f.enqueue(queue.Job{Key: "k", Priority: queue.PriorityIssue})
+		if c := f.claim(); c.ID != r.ID {
+			f.t.Fatalf("got %+v", c)
+		}
+	},
 	"a newer SHA drops waiting jobs of its ref and asks the running one to stop": func(f *fixture) {
 		ref := "o/r@refs/heads/main"
 		running := f.enqueue(queue.Job{Ref: ref, SHA: "1", Key: "1"})

@@ -24,6 +24,9 @@ var leaseCases = map[string]func(*fixture){
 	"a heartbeat keeps the lease": func(f *fixture) {
 		f.enqueue(queue.Job{})
 		c := f.claim()
+		if left := f.show(c.ID).DueAt.Sub(f.clock.Now()); left != 30*time.Second {
+			f.t.Fatalf("a new lease lasts %v", left)
+		}
 		for range 5 {
 			f.clock.Advance(20 * time.Second)
 			if s, err := c.Progress(f.ctx(), "half"); err != nil || s != queue.SignalNone {

@@ -1,6 +1,7 @@
 package queuetest
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -105,6 +106,66 @@ var orderCases = map[string]func(*fixture){
 		}
 		f.claim()
 		f.empty()
+	},
+	"a worker with lower limits keeps to them": func(f *fixture) {
+		strict, err := queue.Open(f.ctx(), f.opts)
+		f.ok(err)
+		f.opts.Limits = queue.Limits{Repository: 3, Installation: 6, Total: 8}
+		loose, err := queue.Open(f.ctx(), f.opts)
+		f.ok(err)
+		for n := range 12 {
+			_, err := loose.Enqueue(f.ctx(), queue.Job{Repository: fmt.Sprint("o/", n/6), Installation: "1"})
+			f.ok(err)
+			_, err = loose.Enqueue(f.ctx(), queue.Job{Repository: fmt.Sprint("p/", n), Installation: "2"})
+			f.ok(err)
+		}
+		running := map[string]int{}
+		claim := func(q *queue.Queue, n int) {
+			f.t.Helper()
+			for range n {
+				c, err := q.Claim(f.ctx(), "w")
+				f.ok(err)
+				running[c.Repository]++
+				running[c.Installation]++
+			}
+		}
+		claim(loose, 6)
+		if running["1"] < 2 || running["1"] > 4 {
+			f.t.Fatalf("turns: %v", running)
+		}
+		before := running["o/0"] + running["o/1"]
+		for {
+			c, err := strict.Claim(f.ctx(), "w")
+			if errors.Is(err, queue.ErrEmpty) {
+				break
+			}
+			f.ok(err)
+			running[c.Repository]++
+			running[c.Installation]++
+		}
+		if running["o/0"]+running["o/1"] != before || running["1"] > 4 || running["2"] > 4 {
+			f.t.Fatalf("limits of 1 and 4: %v", running)
+		}
+	},
+	"no more run than the limit over all": func(f *fixture) {
+		f.opts.Limits = queue.Limits{Total: 2}
+		q, err := queue.Open(f.ctx(), f.opts)
+		f.ok(err)
+		var claims []*queue.Claim
+		for range 4 {
+			_, err := q.Enqueue(f.ctx(), queue.Job{})
+			f.ok(err)
+			c, err := q.Claim(f.ctx(), "w")
+			if len(claims) == 2 {
+				f.is(err, queue.ErrEmpty)
+				continue
+			}
+			f.ok(err)
+			claims = append(claims, c)
+		}
+		f.ok(claims[0].Complete(f.ctx(), ""))
+		_, err = q.Claim(f.ctx(), "w")
+		f.ok(err)
 	},
 	"a job without repository or installation has no such limit": func(f *fixture) {
 		for range 6 {
