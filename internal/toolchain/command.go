@@ -46,7 +46,7 @@ func parseInvocation(cmd string) (invocation, bool) {
 	in := invocation{command: cmd, dir: "."}
 	for len(ws) > 3 && ws[0].text == "cd" && !ws[0].op && !ws[1].op && ws[2].op && (ws[2].text == "&&" || ws[2].text == ";") {
 		in.dir = path.Join(in.dir, ws[1].text)
-		if path.IsAbs(ws[1].text) || in.dir == ".." || strings.HasPrefix(in.dir, "../") {
+		if path.IsAbs(ws[1].text) || !fs.ValidPath(in.dir) {
 			return invocation{}, false
 		}
 		ws = ws[3:]

@@ -1,6 +1,7 @@
 package toolchain
 
 import (
+	"io/fs"
 	"path"
 	"regexp"
 	"sort"
@@ -223,13 +224,16 @@ func goCommand(t *tree, in invocation) (Kit, bool) {
 			kept = append(kept, args[i])
 		}
 		if name == "C" && len(kept) == 2 {
+			if path.IsAbs(kept[1]) {
+				return Kit{}, false
+			}
 			k.Root = path.Join(k.Root, kept[1])
 		}
 		if !goDropped[name] {
 			k.Flags = append(k.Flags, kept...)
 		}
 	}
-	if k.Root == ".." || strings.HasPrefix(k.Root, "../") || path.IsAbs(k.Root) {
+	if !fs.ValidPath(k.Root) {
 		return Kit{}, false
 	}
 	if file, ok := t.up(k.Root, "go.mod"); ok {

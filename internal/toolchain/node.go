@@ -260,6 +260,11 @@ func nodeSome(k Kit, failures []session.Failure) (string, bool) {
 	cmd := k.Runner + nodeReporter(k.Name) + flagText(k.Flags)
 	var names []string
 	for _, f := range failures {
+		// A hook runs with the tests of its suite, and has no name of its own.
+		if i := hookName(f.Test); i >= 0 && k.Name == "mocha" {
+			names = append(names, jsPattern(f.Test[:i])+".*")
+			continue
+		}
 		names = append(names, k.nodePattern(f.Test))
 	}
 	pattern := names[0]
@@ -296,6 +301,17 @@ func nodeSome(k Kit, failures []session.Failure) (string, bool) {
 		}
 	}
 	return k.in(cmd + target), true
+}
+
+// hookName is where Mocha's name of a hook begins in a title; -1 when there is
+// none: `suite "before all" hook for "test"`.
+func hookName(title string) int {
+	for _, h := range [...]string{`"before all" hook`, `"before each" hook`, `"after each" hook`, `"after all" hook`} {
+		if i := strings.LastIndex(title, h); i >= 0 {
+			return i
+		}
+	}
+	return -1
 }
 
 // nodePattern is the pattern of a test's full name, whose parts the runner

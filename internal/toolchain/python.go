@@ -154,6 +154,9 @@ func pythonSome(k Kit, failures []session.Failure) (string, bool) {
 	var names []string
 	for _, f := range failures {
 		name := f.Test
+		for _, hook := range [...]string{".setUpClass", ".tearDownClass", ".setUpModule", ".tearDownModule"} {
+			name = strings.TrimSuffix(name, hook) // run by running what it prepares
+		}
 		if f.Package != "" {
 			name = f.Package + "." + f.Test
 		}

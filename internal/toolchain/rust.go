@@ -70,6 +70,10 @@ func rustSome(k Kit, failures []session.Failure) (string, bool) {
 		if strings.HasPrefix(f.Test, "-") {
 			return "", false
 		}
+		// A documentation test is asked for by its item: its line moves.
+		if item, _, isDoc := strings.Cut(f.Test, " (line "); isDoc && strings.Contains(item, " - ") {
+			return k.in("cargo test --no-fail-fast" + flagText(k.Flags) + " --doc -- " + quoted(item)), len(failures) == 1
+		}
 		names = append(names, quoted(f.Test))
 	}
 	return k.in("cargo test --no-fail-fast" + flagText(k.Flags) + " -- --exact " + strings.Join(names, " ")), true
