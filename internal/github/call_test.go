@@ -16,13 +16,13 @@ const (
 
 func TestReadsAreRepeatedWhenGitHubStumbles(t *testing.T) {
 	t.Parallel()
+	w := newWorld(t)
+	s := w.issueSession()
 	for name, f := range map[string]githubtest.Fault{
 		"500": {Status: 500}, "502 page": githubtest.BadGateway(), "503": {Status: 503}, "504": {Status: 504}, "dropped": {Drop: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			s := w.issueSession()
+			w.slept = nil
 			r := w.repo()
 			f.Times = 2
 			in := w.gh.Inject(f.On("GET", issueRoute))
@@ -36,7 +36,8 @@ func TestReadsAreRepeatedWhenGitHubStumbles(t *testing.T) {
 			}
 			in.Remove()
 			f.Times = 0
-			w.gh.Inject(f.On("GET", issueRoute))
+			in = w.gh.Inject(f.On("GET", issueRoute))
+			defer in.Remove()
 			if _, err := r.Issue(t.Context(), s.Source.Issue); !errors.Is(err, github.ErrTransient) {
 				t.Errorf("error is %v, want ErrTransient", err)
 			}
@@ -62,6 +63,7 @@ func TestCreationsAreNotRepeatedBlindly(t *testing.T) {
 
 func TestRateLimitsSayWhenToComeBack(t *testing.T) {
 	t.Parallel()
+	w := newWorld(t)
 	for name, c := range map[string]struct {
 		fault     githubtest.Fault
 		secondary bool
@@ -75,10 +77,9 @@ func TestRateLimitsSayWhenToComeBack(t *testing.T) {
 		"403 that says it in text": {githubtest.Fault{Status: 403, Body: `{"message":"You have exceeded a secondary rate limit"}`}, true, time.Minute, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			r := w.repo()
+			r := w.repo() // each remembers the limits it met
 			in := w.gh.Inject(c.fault.On("GET", issueRoute))
+			defer in.Remove()
 			_, err := r.Issue(t.Context(), 1)
 			limit := (*github.RateLimitError)(nil)
 			if !errors.As(err, &limit) || limit.Secondary != c.secondary || !errors.Is(err, github.ErrTransient) {
@@ -96,6 +97,8 @@ func TestRateLimitsSayWhenToComeBack(t *testing.T) {
 
 func TestAnswersAreClassified(t *testing.T) {
 	t.Parallel()
+	w := newWorld(t)
+	r := w.repo()
 	for name, c := range map[string]struct {
 		fault githubtest.Fault
 		kind  error
@@ -112,10 +115,7 @@ func TestAnswersAreClassified(t *testing.T) {
 		"401 for ever":   {githubtest.Fault{Status: 401, Body: `{"message":"Bad credentials"}`}, github.ErrTransient},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			r := w.repo()
-			w.gh.Inject(c.fault.On("GET", issueRoute))
+			defer w.gh.Inject(c.fault.On("GET", issueRoute)).Remove()
 			if _, err := r.Issue(t.Context(), 1); !errors.Is(err, c.kind) {
 				t.Errorf("error is %v, want %v", err, c.kind)
 			}
