@@ -2,6 +2,7 @@ package patch
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	"culprit/internal/session"
@@ -42,7 +43,7 @@ type Policy struct {
 	// Protected are patterns (see Match) beside the built-in ones.
 	Protected []string
 	MaxFiles  int // 0 means 20
-	MaxLines  int // added and removed together; 0 means 600
+	MaxLines  int // added and removed together, lock files apart; 0 means 600
 	// IsTestFile tells tests by path; nil means IsTestFile of this package.
 	IsTestFile func(path string) bool
 	// TestsMayChange lets assertions change (AssertionChanged); tests may then
@@ -57,6 +58,13 @@ var builtIn = []string{
 	"**/CODEOWNERS", ".gitmodules", "**/.gitattributes",
 	".gitlab-ci.yml", ".circleci/**", ".travis.yml", "Jenkinsfile", "azure-pipelines.yml", ".buildkite/**", ".drone.yml", "bitbucket-pipelines.yml",
 	"codecov.yml", ".codecov.yml", "**/.coveragerc",
+}
+
+// isLock are files that tools write, whose length says nothing.
+var isLock = map[string]bool{
+	"go.sum": true, "package-lock.json": true, "npm-shrinkwrap.json": true, "yarn.lock": true, "pnpm-lock.yaml": true, "bun.lock": true,
+	"Cargo.lock": true, "poetry.lock": true, "uv.lock": true, "Pipfile.lock": true, "pdm.lock": true, "Gemfile.lock": true, "composer.lock": true,
+	"gradle.lockfile": true, "mix.lock": true, "packages.lock.json": true, "pubspec.lock": true, "Package.resolved": true,
 }
 
 // DefaultPolicy is the policy of a repository that sets none of its own.
@@ -96,7 +104,9 @@ func Check(hunks []session.Hunk, p Policy) []Violation {
 			files = append(files, h.File)
 		}
 		byFile[h.File] = append(byFile[h.File], h)
-		lines += h.OldLines + h.NewLines
+		if !isLock[path.Base(h.File)] {
+			lines += h.OldLines + h.NewLines
+		}
 	}
 	for _, file := range files {
 		out = append(out, checkPaths(byFile[file], p)...)

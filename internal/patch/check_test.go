@@ -125,6 +125,10 @@ func TestSpecialFilesAndSizeAreRefused(t *testing.T) {
 	if got := Check(hunks, Policy{}); !hasRule(got, TooLarge) {
 		t.Errorf("30 files give %v", got)
 	}
+	long := session.Hunk{ID: "web/yarn.lock#1", File: "web/yarn.lock", NewLines: 5000, NewStart: 1, Text: strings.Repeat("+x\n", 5000)}
+	if got := Check([]session.Hunk{long}, Policy{}); got != nil {
+		t.Errorf("a long lock file gives %v", got)
+	}
 	if got := Check(hunks[:1], Policy{MaxLines: 1}); got != nil {
 		t.Errorf("one line gives %v", got)
 	}

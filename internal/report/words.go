@@ -51,8 +51,10 @@ func percent(share float64) string {
 	switch p := 100 * share; {
 	case math.IsNaN(p) || p < 0:
 		return "0 %"
-	case p > 0 && p < 1:
+	case p > 0 && p < 1, p >= 99 && p < 99.9:
 		return fmt.Sprintf("%.1f %%", p)
+	case p >= 99.9 && p < 100:
+		return "over 99.9 %" // what is not certain is not called so
 	default:
 		return fmt.Sprintf("%.0f %%", min(p, 100))
 	}
