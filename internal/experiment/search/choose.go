@@ -46,6 +46,9 @@ func (s *Search) choose(k int) []int {
 			return again
 		}
 	}
+	if again := s.unsettled(); len(again) > 0 && rival*(1-s.twice) >= s.opts.Confidence {
+		return again[:min(k, len(again))]
+	}
 	if g.p*(1-s.twice) >= s.opts.Confidence {
 		if due := s.unverified(g); len(due) > 0 {
 			return due[:min(k, len(due))]

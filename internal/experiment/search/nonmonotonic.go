@@ -166,11 +166,36 @@ func (s *Search) contradiction() bool {
 	return false
 }
 
+// unsettled are contradictions that must be run again before an answer stands.
+// Where the reproduction saw no flakiness, one odd outcome is as likely a
+// second introduction as noise, and few runs tell.
+func (s *Search) unsettled() []int {
+	const enough = 3
+	if s.twice < 0.005 || s.opts.Flaky || s.opts.Bad.Passes() > 0 || s.opts.Good.Failures > 0 {
+		return nil
+	}
+	fewer, _ := s.dispute()
+	var out []int
+	for _, x := range fewer {
+		if s.counts[x].Runs < enough {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
 // disputed returns up to k indexes that contradict one another, to be run
 // again: a failure with a pass after it, and a pass with a failure before it.
-// The fewer of the two kinds come first, since each of them contradicts many,
-// and of a kind those that were run least.
+// The fewer of the two kinds come first, since each of them contradicts many.
 func (s *Search) disputed(k int) []int {
+	fewer, more := s.dispute()
+	out := append(fewer, more...)
+	return out[:min(k, len(out))]
+}
+
+// dispute splits the indexes that contradict one another by what they mostly
+// showed, the smaller kind first; of a kind those that were run least lead.
+func (s *Search) dispute() (fewer, more []int) {
 	oldestFailure, newestPass := s.n, s.from
 	for _, x := range s.ran {
 		if x < s.from {
@@ -194,14 +219,11 @@ func (s *Search) disputed(k int) []int {
 			passed = append(passed, x)
 		}
 	}
-	fewer, more := failed, passed
-	if len(failed) > len(passed) {
-		fewer, more = passed, failed
-	}
-	var out []int
-	for _, kind := range [][]int{fewer, more} {
+	for _, kind := range [][]int{failed, passed} {
 		slices.SortStableFunc(kind, func(a, b int) int { return s.counts[a].Runs - s.counts[b].Runs })
-		out = append(out, kind...)
 	}
-	return out[:min(k, len(out))]
+	if len(failed) > len(passed) {
+		return passed, failed
+	}
+	return failed, passed
 }

@@ -148,7 +148,7 @@ func (s *Search) Result() Result {
 	g := s.bestGroup(p)
 	if p.p0 > g.p {
 		r.Probability, r.Before, r.After = p.p0*once, p.r0, p.r0
-		r.Decided = r.Probability >= s.opts.Confidence
+		r.Decided = r.Probability >= s.opts.Confidence && len(s.unsettled()) == 0
 		return r
 	}
 	r.Probability, r.Before, r.After = g.p*once, g.b, g.a
@@ -165,6 +165,6 @@ func (s *Search) Result() Result {
 			r.Alternatives = append(r.Alternatives, i)
 		}
 	}
-	r.Decided = r.Probability >= s.opts.Confidence && len(s.unverified(g)) == 0
+	r.Decided = r.Probability >= s.opts.Confidence && len(s.unsettled()) == 0 && len(s.unverified(g)) == 0
 	return r
 }
