@@ -59,7 +59,7 @@ func (a *App) doctor(ctx context.Context, args []string) int {
 func (a *App) checkGit(ctx context.Context) []finding {
 	v, err := checkout.Version(ctx)
 	if err != nil {
-		return []finding{{name: "git", needed: true, detail: "git does not run: " + err.Error(), do: "install git 2.30 or newer (Debian: apt-get install git)"}}
+		return []finding{{name: "git", needed: true, detail: "git does not run: " + err.Error(), do: "install git 2.31 or newer (Debian: apt-get install git)"}}
 	}
 	return []finding{{name: "git", ok: true, detail: v}}
 }

@@ -11,7 +11,6 @@ import (
 	"culprit/internal/experiment"
 	"culprit/internal/sandbox"
 	"culprit/internal/session"
-	"culprit/internal/toolchain"
 	"culprit/pipeline"
 )
 
@@ -40,7 +39,7 @@ func (i investigation) run(ctx context.Context) (err error) {
 	lab, err := experiment.NewLab(experiment.Outside{
 		History: w, Trees: w, Store: i.runs,
 		Executor: executor{box: i.box, caches: i.caches, ownCode: i.ownCode},
-		Language: language(func() toolchain.Kit { return kitOf(ctx, w, s) }),
+		Language: language(newProject(ctx, w, s)),
 	}, labOptions(s, i.runTimeout, func(t session.Trial, o session.Observation) {
 		if i.seen != nil {
 			i.seen(t, o)
@@ -56,32 +55,6 @@ func (i investigation) run(ctx context.Context) (err error) {
 		Investigator: experiment.NewInvestigator(lab), Fixer: fixer{experiment.NewFixer(lab), lab},
 		Publisher: i.publisher, Store: i.store, Clock: i.clock, Logs: i.logs, Progress: i.progress,
 	})
-}
-
-// kitOf is the toolchain of the session's reproduction.
-func kitOf(ctx context.Context, w workspace, s *session.Session) toolchain.Kit {
-	r := s.Reproduction
-	if r == nil || s.Bad == nil {
-		return toolchain.Kit{}
-	}
-	files, err := w.List(ctx, s.Bad.SHA)
-	if err != nil {
-		return toolchain.Kit{Name: r.Toolchain}
-	}
-	var hint []session.Failure
-	if r.Failure != nil {
-		hint = append(hint, *r.Failure)
-	}
-	kits := toolchain.Detect(toolchain.FS(files, func(p string) ([]byte, error) { return w.Show(ctx, s.Bad.SHA, p) }), hint)
-	for _, k := range kits {
-		if k.Name == r.Toolchain {
-			return k
-		}
-	}
-	if len(kits) > 0 {
-		return kits[0]
-	}
-	return toolchain.Kit{Name: r.Toolchain}
 }
 
 // cacheFolder is where builds of one repository are kept, apart from those of

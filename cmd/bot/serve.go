@@ -227,6 +227,11 @@ func (s *service) runWorker(ctx context.Context) (err error) {
 			Do: "install bubblewrap (`bot doctor` tells more), or set CULPRIT_ALLOW_NO_SANDBOX=true for repositories that you trust", Err: err,
 		}
 	}
+	for _, f := range sandbox.SelfTest(ctx, box) {
+		if !f.OK && box.Name() != sandbox.Off {
+			return &session.UserError{Code: "leaky-sandbox", What: "the sandbox fails its self-test (" + f.Name + "): " + f.Detail, Do: f.Remedy}
+		}
+	}
 	if box.Name() == sandbox.Off {
 		s.log.Warn("repository code runs without a sandbox, with the rights of this process")
 	}

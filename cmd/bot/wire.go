@@ -88,23 +88,31 @@ func (f fixer) Necessity(ctx context.Context, fix session.Fix, t session.Trial, 
 }
 
 // language is what the experiments know about test runners.
-func language(kit func() toolchain.Kit) experiment.Language {
+func language(p *project) experiment.Language {
 	return experiment.Language{
 		Parse: func(output string) session.TestReport {
 			// A string has no read errors.
-			report, _ := evidence.Parse(strings.NewReader(output), evidence.Options{})
+			report, _ := evidence.Parse(strings.NewReader(output), evidence.Options{Files: p.place})
 			return report
 		},
 		Judge: evidence.Judge,
 		Adapt: func(old, newer experiment.Snapshot) ([]session.Edit, string) {
-			edits, note, ok := toolchain.Adapt(toolchain.FS(old.Files, old.Read), toolchain.FS(newer.Files, newer.Read), kit())
+			edits, note, ok := toolchain.Adapt(toolchain.FS(old.Files, old.Read), toolchain.FS(newer.Files, newer.Read), p.kit())
 			if !ok {
 				return nil, ""
 			}
 			return edits, note
 		},
-		Shuffled:   func(command string, seed int64) (string, bool) { return kit().Shuffled(command) },
-		Race:       func(command string) (string, bool) { return kit().Race(command) },
+		Setup: func(setup string, old experiment.Snapshot) string {
+			kit := p.kit()
+			if setup != kit.Setup {
+				return setup // a person's own
+			}
+			at, _ := kit.At(toolchain.FS(old.Files, old.Read))
+			return at.Setup
+		},
+		Shuffled:   func(command string, seed int64) (string, bool) { return p.kit().Shuffled(command) },
+		Race:       func(command string) (string, bool) { return p.kit().Race(command) },
 		IsTestFile: toolchain.IsTestFile,
 		IsLockFile: func(path string) bool { return toolchain.IsLockFile(path) || toolchain.IsModuleFile(path) },
 	}
@@ -154,7 +162,7 @@ func (e executor) Execute(ctx context.Context, x experiment.Execution) (experime
 	}
 	if !x.Network {
 		// Without a network a download would only fail later and less clearly.
-		cmd.Env["GOPROXY"], cmd.Env["GOFLAGS"] = "off", "-mod=mod"
+		cmd.Env["GOPROXY"] = "off"
 	}
 	for _, kv := range x.Env {
 		name, value, _ := strings.Cut(kv, "=")
@@ -164,7 +172,7 @@ func (e executor) Execute(ctx context.Context, x experiment.Execution) (experime
 	if err != nil {
 		return experiment.Executed{}, err
 	}
-	return experiment.Executed{Exit: res.Exit, TimedOut: res.TimedOut, Duration: res.Duration, Output: out.String()}, nil
+	return experiment.Executed{Exit: res.Exit, TimedOut: res.TimedOut, Limit: res.Limit, Duration: res.Duration, Output: out.String()}, nil
 }
 
 // labOptions for a session.

@@ -23,7 +23,7 @@ func (c *Cache) OpenLocal(ctx context.Context, path string) (*Mirror, error) {
 		return nil, fmt.Errorf("open repository: %w", err)
 	}
 	if info, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("open repository: give the path of a git repository: %w", err)
+		return nil, fmt.Errorf("open repository: %w: %w", ErrNotRepository, err)
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("open repository %s: %w: it is a file: give the folder", path, ErrNotRepository)
 	}

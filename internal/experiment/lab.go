@@ -16,7 +16,7 @@ import (
 
 // ErrBudget means that the session's budget of runs or time is used up. What
 // is known so far stays valid.
-var ErrBudget = errors.New("budget is used up")
+var ErrBudget = session.ErrBudget
 
 // BudgetError says which budget; it matches ErrBudget.
 type BudgetError struct {

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"bot": func() {
+			app := App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Args: os.Args[1:], LookupEnv: os.LookupEnv, Now: time.Now}
+			os.Exit(app.Run(context.Background()))
+		},
+	})
+}
+
+// The binary is tested as a binary: each script in testdata/script makes a
+// repository, runs commands and looks at what they print, exit with and leave.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+			env.Setenv("CULPRIT_DATA", filepath.Join(env.WorkDir, "data"))
+			for k, v := range map[string]string{
+				"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@a.example",
+				"GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@a.example",
+			} {
+				env.Setenv(k, v)
+			}
+			return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o755)
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"commit": commitCmd, "exits": exitsCmd},
+	})
+}
