@@ -53,7 +53,7 @@ func confirm(ctx context.Context, e *env) (Outcome, error) {
 	if err := e.proveScript(ctx, "verify.sh", report.VerifyScript(s), true); err != nil {
 		return nil, err
 	}
-	if !c.VerifyRun || c.VerifyAfter != 0 || c.VerifyBefore == 0 {
+	if !c.VerifyRun || c.VerifyAfter != 0 || c.VerifyBefore != seenExit {
 		return e.unproven(fmt.Sprintf("verify.sh exits %d with the fix and %d without it", c.VerifyAfter, c.VerifyBefore))
 	}
 	c.TestResult, c.Overall, s.Result = "passed", "confirmed", session.ResultFixed

@@ -41,6 +41,8 @@ type Runner interface {
 	// Run executes a trial once. The error is about the machinery (context
 	// over, budget spent, disk full), never about what the trial showed.
 	Run(ctx context.Context, t session.Trial) (session.Observation, error)
+	// Used says how many runs the session has executed.
+	Used() (runs int, elapsed time.Duration)
 	// Repeat executes a trial n times in parallel.
 	Repeat(ctx context.Context, t session.Trial, n int) (session.Count, []session.Observation, error)
 }

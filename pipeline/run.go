@@ -150,6 +150,7 @@ func (e *env) step(ctx context.Context) error {
 	out, err := e.runStage(ctx, st)
 	took := e.Clock.Now().Sub(began)
 	s.Budget.Used += took
+	s.Budget.Runs, _ = e.Runner.Used()
 	if err != nil {
 		// The stage did not finish. What it learnt is saved; it runs again.
 		if saveErr := e.Store.Save(s); saveErr != nil && ctx.Err() == nil {

@@ -12,6 +12,10 @@ import (
 // the sandbox has no git in it, and the lab lays the tree out.
 const inPlace = "CULPRIT_IN_PLACE=1"
 
+// seenExit is how the scripts exit when the failure is there, for the same
+// reason (package report).
+const seenExit = 1
+
 // proveScript stores a script in the session folder and runs that very text in
 // the sandbox: repro.sh must exit non-zero at the bad commit (DB3), verify.sh
 // zero with the fix and non-zero without it (DB6).
@@ -25,17 +29,17 @@ func (e *env) proveScript(ctx context.Context, name string, script []byte, verif
 		return e.Runner.Run(ctx, t)
 	}
 	if !verify {
-		obs, err := e.until(ctx, run, func(o session.Observation) bool { return o.Exit != 0 })
+		obs, err := e.until(ctx, run, func(o session.Observation) bool { return o.Exit == seenExit })
 		if err != nil {
 			return err
 		}
-		if obs.Exit == 0 {
-			return fmt.Errorf("run repro.sh: it passes although its command fails")
+		if obs.Exit != seenExit {
+			return fmt.Errorf("run repro.sh: it exits %d where the failure was seen before, want %d: %s", obs.Exit, seenExit, lastLines(obs.Output, 5))
 		}
 		return nil
 	}
 	c := e.s.Confirmation
-	before, err := e.until(ctx, func(session.Trial) (session.Observation, error) { return run(e.trial(name)) }, func(o session.Observation) bool { return o.Exit != 0 })
+	before, err := e.until(ctx, func(session.Trial) (session.Observation, error) { return run(e.trial(name)) }, func(o session.Observation) bool { return o.Exit == seenExit })
 	if err != nil {
 		return err
 	}

@@ -145,6 +145,8 @@ func (w *world) Run(_ context.Context, t session.Trial) (session.Observation, er
 	return o, nil
 }
 
+func (w *world) Used() (int, time.Duration) { return w.runs, 0 }
+
 func (w *world) Repeat(ctx context.Context, t session.Trial, n int) (c session.Count, seen []session.Observation, err error) {
 	for range n {
 		o, err := w.Run(ctx, t)

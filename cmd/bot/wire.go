@@ -96,10 +96,11 @@ func language(p *project) experiment.Language {
 			return report
 		},
 		Judge: evidence.Judge,
-		Adapt: func(old, newer experiment.Snapshot) ([]session.Edit, string) {
-			edits, note, ok := toolchain.Adapt(toolchain.FS(old.Files, old.Read), toolchain.FS(newer.Files, newer.Read), p.kit())
-			if !ok {
-				return nil, ""
+		Adapt: func(t session.Trial, old, newer experiment.Snapshot) ([]session.Edit, string) {
+			edits, note, _ := toolchain.Adapt(toolchain.FS(old.Files, old.Read), toolchain.FS(newer.Files, newer.Read), p.kit())
+			alone, isolated, ok := toolchain.Isolate(t.Edits, t.Target.Tests)
+			if ok {
+				edits, note = append(edits, alone...), strings.TrimPrefix(note+"; "+isolated, "; ")
 			}
 			return edits, note
 		},

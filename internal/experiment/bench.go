@@ -68,7 +68,7 @@ func (l *Lab) adapt(ctx context.Context, t session.Trial) ([]session.Edit, strin
 	if err != nil {
 		return nil, "", fmt.Errorf("adapt commit: %w", err)
 	}
-	edits, note := l.Language.Adapt(old, newer)
+	edits, note := l.Language.Adapt(t, old, newer)
 	return edits, note, nil
 }
 

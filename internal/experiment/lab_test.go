@@ -126,7 +126,7 @@ func TestAnOlderCommitIsAdaptedBeforeItIsCalledUntestable(t *testing.T) {
 	w.commit(map[string]string{"code": "fine\n"}) // today's test is not there
 	w.commit(map[string]string{"a_test": "BUG"})
 	lang := plain()
-	lang.Adapt = func(old, newer Snapshot) ([]session.Edit, string) {
+	lang.Adapt = func(_ session.Trial, old, newer Snapshot) ([]session.Edit, string) {
 		if _, err := old.Read("a_test"); err == nil {
 			return nil, ""
 		}

@@ -18,8 +18,9 @@ type Language struct {
 	Judge func(target session.Target, exit int, timedOut bool, report session.TestReport, output string) (session.Outcome, string)
 	// Adapt proposes what an older commit needs so that today's command can
 	// run there: files to add or replace, and a sentence that says what was
-	// done. No edits means that nothing helps.
-	Adapt func(old, newer Snapshot) (edits []session.Edit, note string)
+	// done. No edits means that nothing helps. The trial says what is looked for
+	// and which files carry it.
+	Adapt func(t session.Trial, old, newer Snapshot) (edits []session.Edit, note string)
 	// Setup is the set-up command for an older commit that has its own lock
 	// files or package manager: setup itself, where that is somebody's own
 	// command or still right. Nil keeps setup everywhere.
@@ -43,7 +44,7 @@ type Snapshot struct {
 // fill gives every function that is not set an answer that claims nothing.
 func (l Language) fill() Language {
 	if l.Adapt == nil {
-		l.Adapt = func(Snapshot, Snapshot) ([]session.Edit, string) { return nil, "" }
+		l.Adapt = func(session.Trial, Snapshot, Snapshot) ([]session.Edit, string) { return nil, "" }
 	}
 	if l.Shuffled == nil {
 		l.Shuffled = func(string, int64) (string, bool) { return "", false }
