@@ -16,7 +16,7 @@ var goToolchain = toolchain{
 }
 
 // detectGo finds one kit per module, and one for a tree of Go files without
-// any, as all were before modules (Adapt makes its module file).
+// any, as all were before modules: its set-up makes the module file.
 func detectGo(t *tree) []Kit {
 	var kits []Kit
 	for _, dir := range t.byName["go.mod"] {
@@ -38,6 +38,7 @@ func detectGo(t *tree) []Kit {
 		for _, f := range t.files {
 			if strings.HasSuffix(f, "_test.go") && !within("vendor", f) {
 				k := Kit{Name: "go", Language: "Go", Framework: "go test", Root: ".", Module: guessModule(t)}
+				k.Setup = goModInit(t, k)
 				k.Suite = k.in("go test -count=1 -v ./...")
 				return []Kit{k}
 			}
@@ -56,7 +57,9 @@ func goSome(k Kit, failures []session.Failure) (string, bool) {
 	for _, f := range failures {
 		names = append(names, f.Test)
 	}
-	flags := "-count=1 -v " + k.goFlags()
+	// A named test is what is looked for: vet has its own command, and what it
+	// finds elsewhere must not keep an older commit from being tested.
+	flags := "-count=1 -v -vet=off " + k.goFlags()
 	if strings.HasPrefix(names[0], "Benchmark") {
 		return k.in("go test " + flags + "-run '^$' -bench " + quoted(goPattern(names)) + " " + dir), true
 	}
@@ -251,6 +254,7 @@ func goCommand(t *tree, in invocation) (Kit, bool) {
 		}
 	} else {
 		k.Module = guessModule(t)
+		k.Setup = goModInit(t, Kit{Root: k.Root, Module: k.Module})
 	}
 	return k, true
 }

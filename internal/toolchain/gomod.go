@@ -53,6 +53,30 @@ func parseGoMod(text string) goMod {
 	return m
 }
 
+// Go versions that a made module file names. Code from before modules means
+// what the language was then (one variable for a whole loop, say), so the
+// version is not today's.
+const (
+	goLineBefore = "1.21"
+	// goLineVendored is older than the rule that a vendor folder is used and
+	// must hold a modules.txt, which no folder from before modules has.
+	goLineVendored = "1.13"
+)
+
+// goModInit is the set-up of code from before modules: it makes the module
+// file that today's go command wants, outside of git. Requirements that cannot
+// be had (-e) concern the packages that need them.
+func goModInit(t *tree, k Kit) string {
+	module, goLine := k.Module, goLineBefore
+	if module == "" {
+		module = "example.invalid/module"
+	}
+	if vendor := path.Join(k.Root, "vendor"); len(t.under(vendor)) > 0 && !t.has(path.Join(vendor, "modules.txt")) {
+		goLine = goLineVendored
+	}
+	return Kit{Root: k.Root}.in("go mod init " + Quote(module) + " && go mod edit -go=" + goLine + " && go mod tidy -e")
+}
+
 // adaptGo makes the module file of a commit from before modules. Its path is
 // what the old code imports itself by, or the newer module's; requirements
 // are copied only when the old code needs something from outside.
@@ -75,7 +99,7 @@ func adaptGo(old, newer *tree, k Kit) ([]session.Edit, string, bool) {
 	}
 	goLine := mod.goLine
 	if goLine == "" {
-		goLine = "1.21"
+		goLine = goLineBefore
 	}
 	text := fmt.Sprintf("module %s\n\ngo %s\n", module, goLine)
 	note := "go.mod made for code from before modules: module " + module

@@ -105,3 +105,21 @@ func FuzzIsolate(f *testing.F) {
 		}
 	})
 }
+
+func TestConcurrentSeesWhatCouldRace(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		file, content string
+		want          bool
+	}{
+		"a goroutine":          {"a.go", "func f() {\n\tgo work()\n}", true},
+		"a parallel test":      {"a_test.go", "t.Parallel()", true},
+		"a map and no more":    {"a.go", "for k := range m {}", false},
+		"another language":     {"a.py", "x = 1", true},
+		"no source of a known": {"README.md", "go func", false},
+	} {
+		if got := Concurrent(c.file, []byte(c.content)); got != c.want {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}

@@ -147,14 +147,19 @@ func (k Kit) TestFiles(f session.Failure, files []string) []string {
 }
 
 // At is the kit as another tree of the repository has it: the same folder and
-// framework with that tree's own lock files and set-up. ok is false, and the
-// kit is k itself, when the tree has no such kit.
+// framework with that tree's own lock files and set-up. A tree without the
+// module files that k has gets no set-up: Adapt makes those files from k's,
+// which is nearer to k than what a set-up would make from nothing. ok is
+// false, and the kit is k itself, when the tree has no such kit.
 func (k Kit) At(tree fs.FS) (at Kit, ok bool) {
 	for _, other := range Detect(tree, nil) {
 		if other.Name == k.Name && other.Root == k.Root {
 			other.Flags, other.Env, other.Patterns = k.Flags, k.Env, k.Patterns
 			if len(k.Flags)+len(k.Env)+len(k.Patterns) > 0 {
 				other.Suite, other.Runner = k.Suite, k.Runner
+			}
+			if len(other.ModuleFiles) == 0 && len(k.ModuleFiles) > 0 {
+				other.Setup = ""
 			}
 			return other, true
 		}

@@ -35,23 +35,23 @@ func TestDetectAndOne(t *testing.T) {
 		{
 			"go, subtest by import path", goRepo,
 			session.Failure{Framework: "go test", Package: "example.com/shop/cart", Test: "TestAdd/one_two"},
-			"go .", "", "go test -count=1 -v -run '^TestAdd$/^one_two$' ./cart",
+			"go .", "", "go test -count=1 -v -vet=off -run '^TestAdd$/^one_two$' ./cart",
 		},
 		{
 			"go, the module's own package", goRepo, session.Failure{Package: "example.com/shop", Test: "TestX"},
-			"go .", "", "go test -count=1 -v -run '^TestX$' .",
+			"go .", "", "go test -count=1 -v -vet=off -run '^TestX$' .",
 		},
 		{
 			"go, hostile subtest name", goRepo, session.Failure{Package: "example.com/shop/cart", Test: "TestX/it's_$(id)_[a|b]*"},
-			"go .", "", `go test -count=1 -v -run '^TestX$/^it'\''s_\$\(id\)_\[a\|b\]\*$' ./cart`,
+			"go .", "", `go test -count=1 -v -vet=off -run '^TestX$/^it'\''s_\$\(id\)_\[a\|b\]\*$' ./cart`,
 		},
 		{
 			"go, the nearest module", goRepo, session.Failure{Package: "example.com/shop/tools/gen", Test: "TestGen"},
-			"go tools", "cd tools && go mod download", "cd tools && go test -count=1 -v -run '^TestGen$' ./gen",
+			"go tools", "cd tools && go mod download", "cd tools && go test -count=1 -v -vet=off -run '^TestGen$' ./gen",
 		},
 		{
 			"go, package by file", goRepo, session.Failure{File: "cart/cart_test.go", Test: "TestX"},
-			"go .", "", "go test -count=1 -v -run '^TestX$' ./cart",
+			"go .", "", "go test -count=1 -v -vet=off -run '^TestX$' ./cart",
 		},
 		{
 			"go, no test named", goRepo, session.Failure{Package: "example.com/shop/cart", Kind: session.KindBuild},
@@ -60,7 +60,11 @@ func TestDetectAndOne(t *testing.T) {
 		{
 			"go before modules", repo("a.go", "package a\nimport \"github.com/o/r/sub\"\n", "a_test.go", "package a", "sub/s.go", "package sub"),
 			session.Failure{Package: "github.com/o/r/sub", Test: "TestX"},
-			"go .", "", "go test -count=1 -v -run '^TestX$' ./sub",
+			"go .", "go mod init github.com/o/r && go mod edit -go=1.21 && go mod tidy -e", "go test -count=1 -v -vet=off -run '^TestX$' ./sub",
+		},
+		{
+			"go before modules, vendored and of no known path", repo("a_test.go", "package a", "vendor/github.com/x/y/y.go", "package y"), session.Failure{Test: "TestX"},
+			"go .", "go mod init example.invalid/module && go mod edit -go=1.13 && go mod tidy -e", "go test -count=1 -v -vet=off -run '^TestX$' ./...",
 		},
 		{
 			"jest by its script", repo("package.json", `{"scripts":{"test":"cross-env NODE_OPTIONS=--experimental-vm-modules jest --config jest.ci.js --coverage"},"devDependencies":{"jest":"29"}}`,
@@ -155,7 +159,7 @@ func TestSomeRunsTestsOfOnePackageTogether(t *testing.T) {
 	k := Detect(goRepo, nil)[0]
 	fs := []session.Failure{{Package: "example.com/shop/cart", Test: "TestW/169"}, {Package: "example.com/shop/cart", Test: "TestW/169-nl"}}
 	got, ok := k.Some(fs)
-	if want := "go test -count=1 -v -run '^TestW$/^(169|169-nl)$' ./cart"; got != want || !ok {
+	if want := "go test -count=1 -v -vet=off -run '^TestW$/^(169|169-nl)$' ./cart"; got != want || !ok {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	fs[1].Package = "example.com/shop"
@@ -174,10 +178,10 @@ func TestFromCommand(t *testing.T) {
 		failure session.Failure
 		one     string
 	}{
-		{"go test ./...", goRepo, "go .", session.Failure{Package: "example.com/shop/cart", Test: "TestX"}, "go test -count=1 -v -run '^TestX$' ./cart"},
+		{"go test ./...", goRepo, "go .", session.Failure{Package: "example.com/shop/cart", Test: "TestX"}, "go test -count=1 -v -vet=off -run '^TestX$' ./cart"},
 		{"cd cart && CGO_ENABLED=0 go test -tags integration -race -run TestY -v .", goRepo, "go cart", session.Failure{Package: "example.com/shop/cart", Test: "TestX"},
-			"cd cart && CGO_ENABLED=0 go test -count=1 -v -tags integration -race -run '^TestX$' ."},
-		{"go test ./cart", goRepo, "go .", session.Failure{Test: "TestX"}, "go test -count=1 -v -run '^TestX$' ./cart"},
+			"cd cart && CGO_ENABLED=0 go test -count=1 -v -vet=off -tags integration -race -run '^TestX$' ."},
+		{"go test ./cart", goRepo, "go .", session.Failure{Test: "TestX"}, "go test -count=1 -v -vet=off -run '^TestX$' ./cart"},
 		{"npm test", node, "vitest .", session.Failure{Package: "a.test.ts", Test: "s > n"}, "npx --no-install vitest run --reporter=verbose --config v.ts -t '^s n$' a.test.ts"},
 		{"npx vitest run a.test.ts", node, "vitest .", session.Failure{Test: "s > n"}, "npx --no-install vitest run --reporter=verbose -t '^s n$' a.test.ts"},
 		{"python3 -m pytest -x tests", repo("tests/test_a.py", ""), "pytest .", session.Failure{Test: "tests/test_a.py::test_b"}, "python3 -m pytest -v --color=no -p no:cacheprovider tests/test_a.py::test_b"},
@@ -234,6 +238,27 @@ func TestAdaptMakesAModuleFileForOldGoCode(t *testing.T) {
 	}
 	if edits, note, ok := Adapt(newer, newer, k); ok {
 		t.Errorf("a tree with a module file: %v %q", edits, note)
+	}
+}
+
+func TestSetUpOfCodeFromBeforeModules(t *testing.T) {
+	t.Parallel()
+	before := repo("a.go", "package a\nimport \"github.com/o/r/sub\"\n", "a_test.go", "package a", "sub/s.go", "package sub")
+	after := repo("go.mod", "module github.com/o/r/v2\n\nrequire github.com/x/y v1.2.3\n", "a_test.go", "package a")
+	makes := "go mod init github.com/o/r && go mod edit -go=1.21 && go mod tidy -e"
+	if k, ok := FromCommand("go test ./sub", before); !ok || k.Setup != makes {
+		t.Errorf("for a command of the user: %q", k.Setup)
+	}
+	modern := Detect(after, nil)[0]
+	if at, ok := modern.At(before); !ok || at.Setup != "" {
+		t.Errorf("where the newer commit has a module file to adapt: %q", at.Setup)
+	}
+	old := Detect(before, nil)[0]
+	if at, ok := old.At(before); !ok || at.Setup != makes {
+		t.Errorf("where no commit has a module file: %q", at.Setup)
+	}
+	if at, ok := old.At(after); !ok || at.Setup != "go mod download" {
+		t.Errorf("where the other commit has its own: %q", at.Setup)
 	}
 }
 
