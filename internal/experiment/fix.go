@@ -229,6 +229,7 @@ func (c *Candidates) candidate(ctx context.Context, hunks []session.Hunk) (*sess
 	}
 	fix.Task = c.task.ID
 	fix.Strategy, fix.Summary = c.words(len(hunks))
+	fix.Patch = mail(fix)
 	return &fix, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 
@@ -204,12 +205,19 @@ var goDropped = map[string]bool{
 	"coverprofile": true, "covermode": true, "coverpkg": true, "cover": true, "o": true, "c": true, "outputdir": true, "cpuprofile": true, "memprofile": true, "trace": true,
 }
 
+// goVerbose are the flags by which go test names every test.
+var goVerbose = map[string]bool{"-v": true, "--v": true, "-v=true": true, "-test.v": true, "-json": true, "--json": true}
+
 // goCommand recognises "go test [flags] [packages]".
 func goCommand(t *tree, in invocation) (Kit, bool) {
 	if len(in.words) < 2 || in.words[0] != "go" || in.words[1] != "test" {
 		return Kit{}, false
 	}
 	k := Kit{Name: "go", Language: "Go", Framework: "go test", Root: in.dir, Env: in.env, Suite: in.command}
+	// Without -v the output names the tests that fail and not those that pass.
+	if verbose, ok := goInsert(in.command, "-v"); ok && !slices.ContainsFunc(in.words, func(w string) bool { return goVerbose[w] }) {
+		k.Suite = verbose
+	}
 	args := in.words[2:]
 	for i := 0; i < len(args); i++ {
 		a := args[i]
