@@ -29,8 +29,15 @@ func confirm(ctx context.Context, e *env) (Outcome, error) {
 	without, with := e.trial("before the fix"), e.patched("after the fix", s.Fix.Edits)
 	runs := max(e.limits.proofs, rate.RunsFor(failureRate(s), .99))
 	var err error
-	if c.Before, _, err = e.Runner.Repeat(ctx, without, e.limits.proofs); err != nil {
-		return nil, err
+	// The runs of the reproduction are the runs without the fix: same commit,
+	// same command. They are not paid twice.
+	c.Before = s.Reproduction.Count
+	if more := e.limits.proofs - c.Before.Runs; more > 0 {
+		count, _, err := e.Runner.Repeat(ctx, without, more)
+		if err != nil {
+			return nil, err
+		}
+		c.Before = sum(c.Before, count)
 	}
 	if c.After, _, err = e.Runner.Repeat(ctx, with, runs); err != nil {
 		return nil, err

@@ -128,6 +128,7 @@ func (e *env) attempt(ctx context.Context, files []string, p plan) (session.Obse
 	r.Failure = &lead
 	r.Target = targetOf(lead, related)
 	r.Overlay = e.overlay(files, p.kit, lead)
+	r.Group, _ = p.kit.Group(lead)
 	if p.alone {
 		return obs, true, nil
 	}
@@ -278,6 +279,7 @@ func (e *env) seldom(ctx context.Context, files []string, plans []plan, last ses
 		r.Command, r.Alone, r.Target, r.Suite, r.Toolchain = p.command, p.alone, targetOf(*p.known, []session.Failure{*p.known}), p.kit.Suite, p.kit.Name
 		r.Failure = p.known
 		r.Overlay = e.overlay(files, p.kit, *p.known)
+		r.Group, _ = p.kit.Group(*p.known)
 		if err := e.rebase(ctx); err != nil {
 			return nil, err
 		}

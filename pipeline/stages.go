@@ -51,8 +51,8 @@ type limits struct {
 }
 
 var modeLimits = map[session.Mode]limits{
-	session.Quick: {hypotheses: 3, repeats: 3, flakyRuns: 12, proofs: 3},
-	session.Full:  {hypotheses: 5, repeats: 5, flakyRuns: 30, proofs: 5},
+	session.Quick: {hypotheses: 3, repeats: 3, flakyRuns: 10, proofs: 2},
+	session.Full:  {hypotheses: 5, repeats: 5, flakyRuns: 20, proofs: 3},
 	session.Deep:  {hypotheses: 5, repeats: 8, flakyRuns: 60, proofs: 8},
 }
 

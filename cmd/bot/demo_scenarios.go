@@ -80,7 +80,7 @@ func labelledIssue(ctx context.Context, d *demo) error {
 	if err != nil {
 		return err
 	}
-	check, err := d.await(ctx, refs["refs/heads/main"])
+	check, err := d.await(ctx, refs["main"])
 	if err != nil {
 		return err
 	}

@@ -113,17 +113,19 @@ func (g *gallop) given(ctx context.Context, a session.Archaeology, rev string) (
 }
 
 // run gallops until a commit passes. As many strides are tried at one time as
-// the lab has room for.
+// the lab has room for. The neighbours of an untestable commit are tried only
+// once some older commit could be tested: where none can, the test needs what
+// those commits do not have, and trying all of them would teach nothing.
 func (g *gallop) run(ctx context.Context) error {
 	end := len(g.line) - 1
-	var strides []int
+	var strides, open []int
 	for i := 1; i < end; i *= 2 {
 		strides = append(strides, i)
 	}
 	if end > 0 {
 		strides = append(strides, end)
 	}
-	for len(strides) > 0 {
+	for len(strides) > 0 && g.newestGood() <= 0 {
 		n := min(g.lab.slots, len(strides))
 		batch := strides[:n]
 		strides = strides[n:]
@@ -131,16 +133,19 @@ func (g *gallop) run(ctx context.Context) error {
 			return err
 		}
 		for _, i := range batch {
-			if g.decisive(i) {
-				continue
+			if !g.decisive(i) {
+				open = append(open, i)
 			}
+		}
+		if g.oldestBad() == 0 && g.newestGood() <= 0 {
+			continue
+		}
+		for _, i := range open {
 			if err := g.around(ctx, i); err != nil {
 				return err
 			}
 		}
-		if g.newestGood() > 0 {
-			return nil
-		}
+		open = nil
 	}
 	return nil
 }

@@ -29,6 +29,9 @@ type Language struct {
 	// ok is false where the test runner cannot do it.
 	Shuffled func(command string, seed int64) (shuffled string, ok bool)
 	Race     func(command string) (raced string, ok bool)
+	// Concurrent tells by its text whether a source file could run things at
+	// the same time; where none near the test does, no race is looked for.
+	Concurrent func(path string, content []byte) bool
 	// IsTestFile and IsLockFile tell by path. Lock files are all files that
 	// say which dependencies are used: manifests and lock files.
 	IsTestFile func(path string) bool
@@ -51,6 +54,9 @@ func (l Language) fill() Language {
 	}
 	if l.Race == nil {
 		l.Race = func(string) (string, bool) { return "", false }
+	}
+	if l.Concurrent == nil {
+		l.Concurrent = func(string, []byte) bool { return true }
 	}
 	if l.IsTestFile == nil {
 		l.IsTestFile = func(string) bool { return false }

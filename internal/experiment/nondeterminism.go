@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -13,15 +14,22 @@ import (
 
 // Runs of the nondeterminism experiment.
 const (
-	aloneRuns    = 8 // of the reproduction, earlier ones included
-	variantRuns  = 3 // shuffled and as part of the suite
+	aloneRuns    = 5 // of the reproduction, earlier ones included
+	variantRuns  = 2 // shuffled and in company, of a test that always failed
+	flakyRuns    = 8 // the same of a test that fails only sometimes: rates are compared
 	raceRuns     = 2
 	raceSlowdown = 4 // the race detector's runs get this much more time
+	// orderLevel is how sure a difference of rates must be to be called order
+	// dependence.
+	orderLevel = .01
 )
+
+// inCompany names the runs together with the tests that share a process.
+const inCompany = "with the tests beside it"
 
 // variant is one way to run the failing test.
 type variant struct {
-	name    string // "alone", "shuffled", "in the suite", "with the race detector"
+	name    string // "alone", "shuffled", inCompany, "with the race detector"
 	count   session.Count
 	race    *session.Failure // a race that was reported
 	skipped string           // why it could not be run
@@ -56,7 +64,11 @@ func nondeterminism(ctx context.Context, st *study) error {
 		}
 	}
 	variants := []variant{alone}
-	for _, v := range st.plan() {
+	ways, err := st.plan(ctx)
+	if err != nil {
+		return err
+	}
+	for _, v := range ways {
 		got, err := st.vary(ctx, v)
 		if err != nil {
 			return err
@@ -75,16 +87,19 @@ type way struct {
 }
 
 // plan lists the ways in which this project's tests can be run.
-func (st *study) plan() []way {
+func (st *study) plan(ctx context.Context) ([]way, error) {
 	r, l := st.s.Reproduction, st.lab.Language
 	var ways []way
-	company := r.Command
-	if r.Alone && r.Suite != "" {
-		company = r.Suite
-		ways = append(ways, way{name: "in the suite", commands: slices.Repeat([]string{company}, variantRuns)})
+	company, runs := r.Command, variantRuns
+	if r.Flaky {
+		runs = flakyRuns
+	}
+	if r.Alone && orWord(r.Group, r.Suite) != "" {
+		company = orWord(r.Group, r.Suite)
+		ways = append(ways, way{name: inCompany, commands: slices.Repeat([]string{company}, runs)})
 	}
 	shuffled := way{name: "shuffled"}
-	for seed := int64(1); seed <= variantRuns; seed++ {
+	for seed := int64(1); seed <= int64(runs); seed++ {
 		if c, ok := l.Shuffled(company, seed); ok {
 			shuffled.commands = append(shuffled.commands, c)
 		}
@@ -93,12 +108,56 @@ func (st *study) plan() []way {
 		ways = append(ways, shuffled)
 	}
 	// A race shows itself by changing results. Where the same code has always
-	// given the same one, building everything anew with the detector would buy
-	// nothing; a failure that is a race report is looked at in any case.
-	if c, ok := l.Race(r.Command); ok && (r.Flaky || r.Target.Kind == session.KindRace) {
+	// given the same one, or nothing near the test runs at the same time, building
+	// everything anew with the detector would buy nothing; a failure that is a
+	// race report is looked at in any case.
+	c, ok := l.Race(r.Command)
+	if !ok {
+		return ways, nil
+	}
+	worth := r.Target.Kind == session.KindRace
+	if r.Flaky && !worth {
+		var err error
+		if worth, err = st.concurrent(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if worth {
 		ways = append(ways, way{name: "with the race detector", commands: slices.Repeat([]string{c}, raceRuns), slow: raceSlowdown})
 	}
-	return ways
+	return ways, nil
+}
+
+// concurrent reports whether a file beside the failing test could run things
+// at the same time.
+func (st *study) concurrent(ctx context.Context) (bool, error) {
+	dirs := map[string]bool{}
+	for _, o := range st.s.Reproduction.Overlay {
+		dirs[path.Dir(o.Path)] = true
+	}
+	if f := st.s.Reproduction.Failure; f != nil && f.File != "" {
+		dirs[path.Dir(f.File)] = true
+	}
+	if len(dirs) == 0 {
+		return true, nil
+	}
+	files, err := st.lab.History.List(ctx, st.s.Bad.SHA)
+	if err != nil {
+		return false, err
+	}
+	for _, file := range files {
+		if !dirs[path.Dir(file)] {
+			continue
+		}
+		content, _, err := st.lab.History.ShowMode(ctx, st.s.Bad.SHA, file)
+		if err != nil {
+			return false, err
+		}
+		if st.lab.Language.Concurrent(file, content) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // vary runs one way and counts.
@@ -145,7 +204,7 @@ func (st *study) judgeVariants(variants []variant) {
 		if v.race != nil {
 			race = v.race
 		}
-		if v.name == "in the suite" || v.name == "shuffled" {
+		if v.name == inCompany || v.name == "shuffled" {
 			company.Runs += v.count.Runs
 			company.Failures += v.count.Failures
 		}
@@ -158,7 +217,7 @@ func (st *study) judgeVariants(variants []variant) {
 		kind = "race"
 	case alone.Failures == alone.Runs && company.Runs > 0 && company.Passes() > 0:
 		kind = "order" // it always fails alone, and passes in company
-	case alone.Passes() > 0 && company.Runs > 0 && rate.FisherTwoSided(alone, company) < 1-rate.Level:
+	case alone.Passes() > 0 && company.Runs > 0 && rate.FisherTwoSided(alone, company) < orderLevel:
 		kind = "order" // company changes how often it fails
 	case mixed:
 		kind = "unknown"

@@ -229,6 +229,7 @@ type Reproduction struct {
 	Alone     bool      `json:"alone"` // the failing test is run alone
 	Setup     string    `json:"setup,omitempty"`
 	Suite     string    `json:"suite,omitempty"` // command of the wider suite
+	Group     string    `json:"group,omitempty"` // runs the tests that share a process with the failing one
 	Target    Target    `json:"target"`
 	Failure   *Failure  `json:"failure,omitempty"`
 	Count     Count     `json:"count"`
