@@ -67,7 +67,6 @@ func TestTheAppsOwnCheckRunIsNeverAFailedJob(t *testing.T) {
 	w := newWorld(t)
 	s := w.ciSession("main")
 	s.Fix = nil
-	w.tr.commits.bot = w.app.BotLogin()
 	check(t, w.publisher().Final(t.Context(), s))
 	jobs, err := w.repo().FailedJobs(t.Context(), github.CI{SHA: w.head, CheckRun: s.Published.CheckRun})
 	if err != nil || len(jobs) != 0 {

@@ -248,10 +248,9 @@ func TestRedCIOfABareBranchIsReportedOnTheFixPullRequest(t *testing.T) {
 func TestWithoutAnyThreadTheCommitIsCommented(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.tr.commits.bot = w.app.BotLogin()
 	s := w.ciSession("main")
 	s.Fix = nil
-	w.tr.commits.add(w.head, "mallory", plainTexts{}.Comment(s))
+	forged := must(w.gh.CommentCommit(full, w.head, "mallory", plainTexts{}.Comment(s)))(t)
 	for _, remembers := range []bool{true, false} {
 		check(t, play(t.Context(), w.publisher(), s))
 		if !remembers {
@@ -259,8 +258,20 @@ func TestWithoutAnyThreadTheCommitIsCommented(t *testing.T) {
 		}
 	}
 	check(t, play(t.Context(), w.publisher(), s))
-	if got := len(w.tr.commits.all); got != 2 {
-		t.Errorf("%d comments on the commit, want the forged one and ours", got)
+	got := w.commitComments(w.head)
+	if len(got) != 2 || got[0] != forged || got[1].User != w.app.BotLogin() || !strings.HasPrefix(got[1].Body, "### done [REDACTED:secret]") {
+		t.Fatalf("comments on the commit are %+v, want the forged one and ours", got)
+	}
+	if s.Published.Comment != got[1].ID || !strings.HasSuffix(s.Published.CommentURL, fmt.Sprintf("/commit/%s#commitcomment-%d", w.head, got[1].ID)) {
+		t.Errorf("session does not know its comment: %+v", s.Published)
+	}
+	// A second comment of a worker that died is removed, an outdated one edited.
+	must(w.gh.CommentCommit(full, w.head, w.app.BotLogin(), got[1].Body))(t)
+	s.Published, s.Fix, s.State = session.Published{}, nil, "stopped"
+	check(t, w.publisher().Final(t.Context(), s))
+	again := w.commitComments(w.head)
+	if len(again) != 2 || again[1].ID != got[1].ID || again[1].Edits != 1 || !strings.HasPrefix(again[1].Body, "### stopped ") {
+		t.Errorf("comments on the commit are %+v", again)
 	}
 }
 
@@ -275,13 +286,12 @@ func TestLockedOrDeletedIssueFallsBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.tr.commits.bot = w.app.BotLogin()
 			s := w.issueSession()
 			w.gh.Inject(fault.On("POST", route))
 			s.Fix = nil
 			check(t, play(t.Context(), w.publisher(), s))
-			if got := len(w.tr.commits.all); got != 1 {
-				t.Errorf("%d comments on the commit, want 1", got)
+			if got := w.commitComments(w.head); len(got) != 1 {
+				t.Errorf("%d comments on the commit, want 1", len(got))
 			}
 			if got := must(w.gh.CheckRuns(full))(t); len(got) != 1 || got[0].Status != "completed" {
 				t.Errorf("check runs are %+v", got)

@@ -206,6 +206,11 @@ func (w *world) comments(number int) []githubtest.Comment {
 	return must(w.gh.Comments(full, number))(w.t)
 }
 
+func (w *world) commitComments(sha string) []githubtest.CommitComment {
+	w.t.Helper()
+	return must(w.gh.CommitComments(full, sha))(w.t)
+}
+
 // noToken fails when a text holds a token that was ever given out.
 func (w *world) noToken(text string) {
 	w.t.Helper()
@@ -249,17 +254,15 @@ func (plainTexts) PullRequest(s *session.Session) github.PullRequestText {
 func (plainTexts) CommitMessage(s *session.Session) string { return "Fix " + s.Fix.Summary }
 func (plainTexts) BranchName(s *session.Session) string    { return "culprit/" + s.ID }
 
-// wire is a transport that can cut the line, and that adds what githubtest
-// lacks: comments of commits.
+// wire is a transport that can cut the line.
 type wire struct {
 	next *http.Transport
 
-	mu      sync.Mutex
-	writes  int
-	cutAt   int  // number of the write that fails; 0: none
-	late    bool // it reaches GitHub, only its answer is lost
-	commits commitComments
-	hosts   map[string]string // host -> authorization it was sent
+	mu     sync.Mutex
+	writes int
+	cutAt  int               // number of the write that fails; 0: none
+	late   bool              // it reaches GitHub, only its answer is lost
+	hosts  map[string]string // host -> authorization it was sent
 }
 
 var errCut = errors.New("connection was cut")
@@ -282,11 +285,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	if cut && !late {
 		return nil, errCut
 	}
-	resp, handled := w.commits.serve(req)
-	var err error
-	if !handled {
-		resp, err = w.next.RoundTrip(req)
-	}
+	resp, err := w.next.RoundTrip(req)
 	if cut {
 		if err == nil {
 			resp.Body.Close()

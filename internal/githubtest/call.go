@@ -91,7 +91,7 @@ func (c *call) decode(v any, required ...string) *reply {
 	if err := json.Unmarshal(c.body, v); err != nil {
 		what := "the body has a field of the wrong type."
 		if te, ok := err.(*json.UnmarshalTypeError); ok {
-			what = fmt.Sprintf("For 'properties/%s', %s is not a %s.", strings.ReplaceAll(te.Field, ".", "/"), te.Value, te.Type)
+			what = fmt.Sprintf("For 'properties/%s', %s is not a %s.", strings.ToLower(strings.ReplaceAll(te.Field, ".", "/")), te.Value, te.Type)
 		}
 		r := invalidRequest(what)
 		return &r

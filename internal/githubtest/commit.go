@@ -156,7 +156,7 @@ func (s *Server) commitJSON(r *repository, c commitInfo) obj {
 			"author":    obj{"name": c.author, "email": c.authorMail, "date": stamp(c.authored)},
 			"committer": obj{"name": c.committer, "email": c.committerMail, "date": stamp(c.committed)},
 			"message":   c.message, "tree": obj{"sha": c.tree, "url": u + "/git/trees/" + c.tree},
-			"url": u + "/git/commits/" + c.sha, "comment_count": 0,
+			"url": u + "/git/commits/" + c.sha, "comment_count": len(r.onCommit(c.sha)),
 			"verification": obj{"verified": false, "reason": "unsigned", "signature": nil, "payload": nil, "verified_at": nil},
 		},
 		"author": s.userOrNull(s.userByMail(c.authorMail)), "committer": s.userOrNull(s.userByMail(c.committerMail)), "parents": parents,

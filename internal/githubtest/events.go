@@ -11,7 +11,7 @@ import (
 // eventPermission is what an installation must have to get an event.
 var eventPermission = map[string]string{
 	"issues": "issues", "issue_comment": "issues", "pull_request": "pull_requests", "pull_request_review": "pull_requests",
-	"pull_request_review_comment": "pull_requests", "push": "contents", "check_run": "checks", "check_suite": "checks",
+	"pull_request_review_comment": "pull_requests", "push": "contents", "commit_comment": "contents", "check_run": "checks", "check_suite": "checks",
 	"workflow_run": "actions", "workflow_job": "actions",
 }
 

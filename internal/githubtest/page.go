@@ -15,11 +15,12 @@ import (
 var pageFiles embed.FS
 
 var pageTemplates = template.Must(template.New("").Funcs(template.FuncMap{
-	"short": func(sha string) string { return sha[:min(7, len(sha))] },
-	"lines": func(text string) []string { return strings.Split(strings.TrimSuffix(text, "\n"), "\n") },
-	"icon":  conclusionIcon,
-	"inc":   func(n int) int { return n + 1 },
-	"when":  func(t time.Time) string { return t.UTC().Format("2 Jan 2006 15:04 UTC") },
+	"short":  func(sha string) string { return sha[:min(7, len(sha))] },
+	"lines":  func(text string) []string { return strings.Split(strings.TrimSuffix(text, "\n"), "\n") },
+	"icon":   conclusionIcon,
+	"checks": func(repo string, rows []checkRow) checkList { return checkList{repo, rows} },
+	"inc":    func(n int) int { return n + 1 },
+	"when":   func(t time.Time) string { return t.UTC().Format("2 Jan 2006 15:04 UTC") },
 }).ParseFS(pageFiles, "pages/*.html"))
 
 // page is what the templates get.
@@ -116,10 +117,8 @@ func (s *Server) buildPage(p *page, parts []string) (raw []byte, found bool) {
 		}
 	case "commit":
 		if sha := s.resolve(r, arg); sha != "" {
-			if c, err := s.readCommit(r, sha); err == nil {
-				files, _ := s.diffFiles(r, c.firstParent(), sha)
-				title, rest, _ := strings.Cut(c.message, "\n")
-				p.Kind, p.Title, p.Data = "commit", title, commitView{sha, title, strings.TrimSpace(rest), c.author, c.authored, diffViews(files)}
+			if v, found := s.commitView(r, sha); found {
+				p.Kind, p.Title, p.Data = "commit", v.Title, v
 			}
 		}
 	case "blob", "raw":

@@ -98,12 +98,6 @@ type checkView struct {
 	SHA           string
 }
 
-type commitView struct {
-	SHA, Title, Body, Author string
-	When                     time.Time
-	Files                    []diffView
-}
-
 func (s *Server) indexView() []indexRepo {
 	var out []indexRepo
 	for _, r := range s.repos {
@@ -184,18 +178,14 @@ func newCheckRow(c *checkRun) checkRow {
 
 func (s *Server) threadView(r *repository, i *issue) threadView {
 	v := threadView{threadRow: s.threadRow(i), Author: i.user.login}
-	md := func(text string) template.HTML { return renderMarkdown(text, s.base, r.fullName()) }
-	post := func(u *user, body string) postView {
-		return postView{User: u.login, UserID: u.id, Bot: u.kind == "Bot", What: "commented", Body: md(body)}
-	}
-	first := post(i.user, i.body)
+	first := s.newPost(r, i.user, i.body)
 	first.Anchor, first.When = fmt.Sprintf("issue-%d", i.id), i.created
 	if i.body == "" {
 		first.Body = "<p><em>No description provided.</em></p>"
 	}
 	v.Posts = append(v.Posts, first)
 	for _, c := range i.comments {
-		p := post(c.user, c.body)
+		p := s.newPost(r, c.user, c.body)
 		p.Anchor, p.When, p.Edited = fmt.Sprintf("issuecomment-%d", c.id), c.created, c.edits > 0
 		for _, kind := range sortedKeys(c.reactions) {
 			p.Reactions += fmt.Sprintf("%s %d ", kind, c.reactions[kind])
@@ -208,7 +198,7 @@ func (s *Server) threadView(r *repository, i *issue) threadView {
 	pl := i.pull
 	v.Head, v.Base, v.HeadSHA, v.Additions, v.Deletions = pl.headRef, pl.baseRef, pl.headSHA, pl.additions, pl.deletions
 	for _, rv := range pl.reviews {
-		p := post(rv.user, rv.body)
+		p := s.newPost(r, rv.user, rv.body)
 		p.Anchor, p.When = fmt.Sprintf("pullrequestreview-%d", rv.id), rv.submitted
 		p.What = map[string]string{"APPROVED": "approved these changes", "CHANGES_REQUESTED": "requested changes"}[rv.state]
 		if p.What == "" {
@@ -216,7 +206,7 @@ func (s *Server) threadView(r *repository, i *issue) threadView {
 		}
 		for _, x := range pl.comments {
 			if x.reviewID == rv.id {
-				p.Remarks = append(p.Remarks, remarkView{x.id, x.user.login, x.path, x.line, patchLines(x.hunk), md(x.body)})
+				p.Remarks = append(p.Remarks, remarkView{x.id, x.user.login, x.path, x.line, patchLines(x.hunk), s.markdown(r, x.body)})
 			}
 		}
 		v.Posts = append(v.Posts, p)
@@ -231,11 +221,7 @@ func (s *Server) threadView(r *repository, i *issue) threadView {
 	default:
 		v.Mergeable = "dirty"
 	}
-	for _, c := range r.checkRuns {
-		if c.sha == pl.headSHA {
-			v.Checks = append(v.Checks, newCheckRow(c))
-		}
-	}
+	v.Checks = r.checksOf(pl.headSHA)
 	if list, err := s.logCommits(r, "--reverse", pl.baseSHA+".."+pl.headSHA, "--"); err == nil {
 		for _, c := range list {
 			title, _, _ := strings.Cut(c.message, "\n")
@@ -249,7 +235,7 @@ func (s *Server) threadView(r *repository, i *issue) threadView {
 func (s *Server) checkView(r *repository, c *checkRun) checkView {
 	return checkView{
 		checkRow: newCheckRow(c), SHA: c.sha, Annotations: c.annotations, Actions: c.actions,
-		Summary: renderMarkdown(deref(c.summary), s.base, r.fullName()), Text: renderMarkdown(deref(c.text), s.base, r.fullName()),
+		Summary: s.markdown(r, deref(c.summary)), Text: s.markdown(r, deref(c.text)),
 	}
 }
 

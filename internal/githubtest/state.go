@@ -81,6 +81,8 @@ type repository struct {
 	pushes        []Push
 	commits       map[string]commitInfo // read so far, by SHA
 
+	commitComments []*commitComment // of all commits, oldest first
+
 	gitMu sync.Mutex // one receive-pack at a time, so that ref changes are attributed rightly
 }
 
@@ -145,6 +147,19 @@ type comment struct {
 	updated   time.Time
 	edits     int
 	reactions map[string]int
+}
+
+type commitComment struct {
+	id       int64
+	sha      string
+	path     string
+	position int // in the file's diff, 0 when none
+	line     int // of the new file, 0 when none
+	body     string
+	user     *user
+	created  time.Time
+	updated  time.Time
+	edits    int
 }
 
 type pull struct {
