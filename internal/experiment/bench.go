@@ -32,8 +32,20 @@ func (l *Lab) perform(ctx context.Context, b *bench, t session.Trial) (obs sessi
 	}
 	runs = 1
 	obs, err = l.attempt(ctx, b, t)
-	if err != nil || obs.Outcome != session.Untestable || !t.Adapt || t.Newer == "" || t.Newer == t.Rev {
+	if err != nil || !t.Adapt || t.Newer == "" || t.Newer == t.Rev {
 		return obs, runs, err
+	}
+	switch obs.Outcome {
+	case session.Passed, session.FailedSame:
+		l.asIs.Store(t.Rev, true)
+		return obs, runs, nil
+	case session.FailedElse:
+		return obs, runs, nil
+	}
+	if _, fits := l.asIs.Load(t.Rev); fits {
+		// The commit needs no adapting: what cannot be tested is what this
+		// trial's edits make of it.
+		return obs, runs, nil
 	}
 	edits, note, err := l.adapt(ctx, t)
 	if err != nil || len(edits) == 0 {

@@ -77,6 +77,7 @@ type Lab struct {
 	free   chan *bench // idle worktrees, at most Parallel
 	slots  int
 	setups sync.Map // key of a trial → its set-up command
+	asIs   sync.Map // commits that could be tested without being adapted
 
 	mu       sync.Mutex
 	made     int                        // worktrees made so far

@@ -152,6 +152,35 @@ func TestAnOlderCommitIsAdaptedBeforeItIsCalledUntestable(t *testing.T) {
 	}
 }
 
+func TestACommitThatIsTestableAsItIsIsNotAdaptedForWhatIsLaidOverIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.commit(map[string]string{"code": "fine\n", "a_test": "BUG"})
+	w.commit(map[string]string{"code": "BUG\n"})
+	lang := plain()
+	asked := 0
+	lang.Adapt = func(session.Trial, Snapshot, Snapshot) ([]session.Edit, string) {
+		asked++
+		return []session.Edit{{Path: "a_test", Content: []byte("BUG")}}, "adapted"
+	}
+	l, err := NewLab(Outside{History: w, Trees: w, Executor: w, Store: w, Language: lang}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close(context.Background())
+	trial := session.Trial{Rev: w.at(0), Command: "test", Adapt: true, Newer: w.at(1)}
+	if o, err := l.Run(t.Context(), trial); err != nil || o.Outcome != session.Passed {
+		t.Errorf("%+v, %v", o, err)
+	}
+	trial.Edits = []session.Edit{{Path: "a_test", Delete: true}}
+	if o, err := l.Run(t.Context(), trial); err != nil || o.Outcome != session.Untestable || asked != 0 {
+		t.Errorf("%+v, %v after %d questions", o, err, asked)
+	}
+	if runs, _ := l.Used(); runs != 2 {
+		t.Errorf("%d runs are charged", runs)
+	}
+}
+
 func TestAnOlderCommitIsSetUpAsItsTimeHadIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld()

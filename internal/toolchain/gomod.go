@@ -77,7 +77,8 @@ func goModInit(t *tree, k Kit) string {
 	return Kit{Root: k.Root}.in("go mod init " + Quote(module) + " && go mod edit -go=" + goLine + " && go mod tidy -e")
 }
 
-// adaptGo makes the module file of a commit from before modules. Its path is
+// adaptGo makes the module file of a commit from before modules, out of the
+// newer commit's. Its path is
 // what the old code imports itself by, or the newer module's; requirements
 // are copied only when the old code needs something from outside.
 func adaptGo(old, newer *tree, k Kit) ([]session.Edit, string, bool) {
@@ -88,7 +89,10 @@ func adaptGo(old, newer *tree, k Kit) ([]session.Edit, string, bool) {
 	if !hasGoFiles(old, k.Root) {
 		return nil, "", false
 	}
-	source, _ := newer.up(k.Root, "go.mod")
+	source, ok := newer.up(k.Root, "go.mod")
+	if !ok {
+		return nil, "", false // the set-up makes it, see goModInit
+	}
 	mod := parseGoMod(newer.read(source))
 	module := mod.module
 	if own := guessModule(old); own != "" && k.Root == "." {

@@ -240,6 +240,9 @@ func TestAdaptMakesAModuleFileForOldGoCode(t *testing.T) {
 	if len(edits) != 2 || edits[1].Path != "go.sum" || !strings.Contains(string(edits[0].Content), "github.com/x/y v1.2.3") || strings.Contains(string(edits[0].Content), "./z") {
 		t.Errorf("edits %+v", edits)
 	}
+	if edits, note, ok := Adapt(needs, old, k); ok {
+		t.Errorf("where no commit has a module file, the set-up makes it: %v %q", edits, note)
+	}
 	if edits, note, ok := Adapt(newer, newer, k); ok {
 		t.Errorf("a tree with a module file: %v %q", edits, note)
 	}
