@@ -95,6 +95,11 @@ func (l *Lab) attempt(ctx context.Context, b *bench, t session.Trial) (obs sessi
 	if err := b.tree.Checkout(ctx, t.Rev); err != nil {
 		return obs, fmt.Errorf("check out %.8s: %w", t.Rev, err)
 	}
+	if lost, err := l.overwrites(ctx, b, t); err != nil {
+		return obs, fmt.Errorf("clean worktree: %w", err)
+	} else if lost {
+		b.setup, b.keep = "", nil
+	}
 	if err := b.tree.Clean(ctx, b.keep); err != nil {
 		return obs, fmt.Errorf("clean worktree: %w", err)
 	}
@@ -136,6 +141,26 @@ func (l *Lab) attempt(ctx context.Context, b *bench, t session.Trial) (obs sessi
 		Outcome: outcome, Reason: firstLine(reason), Exit: done.Exit, TimedOut: done.TimedOut,
 		Duration: done.Duration, Report: report, Output: done.Output,
 	}, nil
+}
+
+// overwrites reports whether the trial's commit or edits hold a file that the
+// bench's set-up made: it would not be there any more for the next trial.
+func (l *Lab) overwrites(ctx context.Context, b *bench, t session.Trial) (bool, error) {
+	if len(b.keep) == 0 {
+		return false, nil
+	}
+	files, err := l.History.List(ctx, t.Rev)
+	if err != nil {
+		return false, err
+	}
+	held := make(map[string]bool, len(files)+len(t.Edits))
+	for _, f := range files {
+		held[f] = true
+	}
+	for _, e := range t.Edits {
+		held[e.Path] = true
+	}
+	return slices.ContainsFunc(b.keep, func(path string) bool { return held[path] }), nil
 }
 
 // setupAt is the set-up command that the trial's commit needs.

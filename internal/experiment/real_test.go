@@ -277,6 +277,38 @@ func TestSetUpRunsOnceForEqualDependencies(t *testing.T) {
 	}
 }
 
+func TestWhatASetUpMadeIsMadeAgainAfterItWasOverwritten(t *testing.T) {
+	t.Parallel()
+	r := newRepository(t)
+	bare := r.commit(map[string]string{"code": "fine\n"})
+	tracked := r.commit(map[string]string{"made": "by the commit\n"})
+	l, _, _ := open(t, r, "true")
+	trial := session.Trial{Rev: bare, Setup: "echo by the set-up >made", Command: "grep -q 'by the set-up' made"}
+	again := func(after string) {
+		t.Helper()
+		_, seen, err := l.Repeat(t.Context(), trial, 2*l.Parallel())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range seen {
+			if o.Outcome != session.Passed {
+				t.Errorf("after %s: %+v", after, o)
+			}
+		}
+	}
+	spoil := func(t0 session.Trial) {
+		t.Helper()
+		if _, _, err := l.Repeat(t.Context(), t0, 2*l.Parallel()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again("nothing")
+	spoil(session.Trial{Rev: bare, Command: "true", Edits: []session.Edit{{Path: "made", Content: []byte("by an edit\n")}}})
+	again("an edit")
+	spoil(session.Trial{Rev: tracked, Command: "true"})
+	again("a commit that has the file")
+}
+
 func TestASetUpThatFailsMakesTheCommitUntestable(t *testing.T) {
 	t.Parallel()
 	r := newRepository(t)
