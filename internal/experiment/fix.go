@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"culprit/internal/experiment/ddmin"
 	"culprit/internal/session"
@@ -67,7 +66,10 @@ func (f *Fixer) Fix(ctx context.Context, s *session.Session, t session.Task) ses
 		}
 		if errors.Is(err, ErrNoMore) {
 			rep.Findings = clip(c.why(), session.MaxFindings)
-			rep.Fix = &session.Fix{Task: t.ID, Base: s.Bad.SHA, Conflicts: c.conflicts}
+			rep.Fix = &session.Fix{Task: t.ID, Base: s.Bad.SHA}
+			if len(c.tried) == 0 {
+				rep.Fix.Conflicts = c.conflicts // they alone are the reason
+			}
 			return rep
 		}
 		if err != nil {
@@ -118,14 +120,16 @@ type Candidates struct {
 	offered   []string // patches
 	last      *session.Fix
 	conflicts []string
-	tried     atomic.Int64
 	note      string
+
+	mu    sync.Mutex                     // combinations are tried in parallel
+	tried map[string]session.Observation // by the trial's key: none is tried twice
 }
 
 // Candidates prepares the fixes for a cause. A cause that no change of code
 // can mend (a wrong test, chance, the environment) has none.
 func (f *Fixer) Candidates(ctx context.Context, s *session.Session, t session.Task, cause *session.RootCause) (*Candidates, error) {
-	c := &Candidates{lab: f.lab, s: s, task: t, cause: cause, patience: patience(s)}
+	c := &Candidates{lab: f.lab, s: s, task: t, cause: cause, patience: patience(s), tried: map[string]session.Observation{}}
 	base, err := Reproduction(ctx, f.lab.History, s)
 	if err != nil {
 		return nil, fmt.Errorf("prepare fix: %w", err)
@@ -251,10 +255,22 @@ func (c *Candidates) words(n int) (strategy, summary string) {
 
 // run tries edits at the bad commit.
 func (c *Candidates) run(ctx context.Context, edits []session.Edit, name string) (session.Observation, error) {
-	c.tried.Add(1)
 	t := at(c.base, c.s.Bad.SHA, name, c.task.ID)
 	t.Edits = append(slices.Clone(c.base.Edits), edits...)
-	return c.lab.probe(ctx, t, c.patience)
+	key := Key(t)
+	c.mu.Lock()
+	obs, known := c.tried[key]
+	c.mu.Unlock()
+	if known {
+		return obs, nil
+	}
+	obs, err := c.lab.probe(ctx, t, c.patience)
+	if err == nil {
+		c.mu.Lock()
+		c.tried[key] = obs
+		c.mu.Unlock()
+	}
+	return obs, err
 }
 
 // conflict notes why something cannot be reverted, once.
@@ -266,19 +282,44 @@ func (c *Candidates) conflict(why []string) {
 	}
 }
 
-// why says why nothing was offered.
+// why says why nothing is left to offer.
 func (c *Candidates) why() string {
+	n, stuck := map[session.Outcome]int{}, ""
+	for _, o := range c.tried {
+		n[o.Outcome]++
+		if o.Outcome == session.Untestable && (stuck == "" || o.Reason < stuck) {
+			stuck = o.Reason // whichever, but always the same one
+		}
+	}
+	conflicts := strings.Join(c.conflicts, "; ")
 	switch {
 	case c.note != "":
 		return c.note
-	case len(c.conflicts) > 0:
-		return fmt.Sprintf("No revert applies without force: %s.", strings.Join(c.conflicts, "; "))
 	case len(c.hunks) == 0:
 		return "The culprit changes no file that a fix may touch."
-	case len(c.offered) > 0:
-		return "Every candidate was tried."
+	case c.last != nil:
+		return "No revert is left that makes the test pass and was not found wanting."
+	case len(c.tried) == 0 && conflicts != "":
+		return fmt.Sprintf("No revert applies without force: %s.", conflicts)
 	}
-	return fmt.Sprintf("No part of the culprit makes the test pass when it is taken off today's code (%s tried).", plural(int(c.tried.Load()), "combination"))
+	var seen []string
+	for _, o := range []struct {
+		outcome session.Outcome
+		words   string
+	}{{session.FailedSame, "fails as before"}, {session.FailedElse, "fails otherwise"}, {session.Untestable, "cannot be tested"}} {
+		if k := n[o.outcome]; k > 0 {
+			seen = append(seen, fmt.Sprintf("%d × %s", k, o.words))
+		}
+	}
+	out := fmt.Sprintf("No part of the culprit makes the test pass when it is taken off today's code: %s tried, %s",
+		plural(len(c.tried), "combination"), orWord(strings.Join(seen, ", "), "none of which applies"))
+	if stuck != "" {
+		out += fmt.Sprintf(" (%s)", clip(oneLine(stuck), 200))
+	}
+	if conflicts != "" {
+		out += "; the rest conflicts with later changes: " + conflicts
+	}
+	return out + "."
 }
 
 // minimalHunks are the hunks that the investigation found to bring the

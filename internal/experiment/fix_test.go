@@ -154,6 +154,22 @@ func TestARejectedFixIsFollowedByTheNextCandidate(t *testing.T) {
 	}
 }
 
+func TestWhyThereIsNoFixIsCounted(t *testing.T) {
+	t.Parallel()
+	// A later commit brings the failure a second time, so that no revert of the
+	// culprit helps; one of its hunks conflicts besides.
+	_, l, s := regress(t,
+		map[string]string{"code": lines(30, nil), "other": "fine\n", "a_test": "BUG"},
+		map[string]string{"code": lines(30, map[int]string{5: "BUG"}), "other": "changed\n"},
+		map[string]string{"more": "BUG\n", "other": "changed again\n"})
+	rep := NewFixer(l).Fix(t.Context(), s, *s.Task("FIX-H1"))
+	want := "No part of the culprit makes the test pass when it is taken off today's code: 1 combination tried, 1 × fails as before; " +
+		"the rest conflicts with later changes: other:1 — was changed again since, in the same place."
+	if rep.Result != session.FixFailed || rep.Findings != want || rep.Fix.Conflicts != nil {
+		t.Errorf("%s: %q, want %q; conflicts %q", rep.Result, rep.Findings, want, rep.Fix.Conflicts)
+	}
+}
+
 func TestAFixWithoutAConfirmedCauseIsRefused(t *testing.T) {
 	t.Parallel()
 	w := linear(4, 2)

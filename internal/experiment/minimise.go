@@ -128,10 +128,12 @@ func (st *study) minimise(ctx context.Context, loc *located, cause *session.Root
 		cause.Minimal = append(cause.Minimal, kept(ch.code[i], len(minimal)))
 	}
 	switch {
-	case errors.Is(err, errEntangled):
-		cause.MinimalNote = "not proved minimal: " + errEntangled.Error()
+	case errors.Is(err, errEntangled), errors.Is(err, errSpent):
+		cause.MinimalNote = "not proved minimal: " + firstLine(err.Error())
+	case errors.Is(err, ErrBudget):
+		cause.MinimalNote = "not proved minimal: the session's limit was reached"
 	case err != nil || stats.Exhausted:
-		cause.MinimalNote = orWord(cause.MinimalNote, "not proved minimal: the budget was used up")
+		cause.MinimalNote = orWord(cause.MinimalNote, "not proved minimal: "+errSpent.Error())
 	}
 	cause.Location = st.decisive(hunks)
 }
@@ -271,7 +273,7 @@ func (st *study) smallest(ctx context.Context, ch change, always []session.Hunk)
 }
 
 // errSpent ends a minimisation after maxMinimise runs.
-var errSpent = errors.New("the runs for minimising are used up")
+var errSpent = fmt.Errorf("the limit of %d runs for it was reached", maxMinimise)
 
 // ids is the identity of a combination of hunks.
 func ids(hunks []session.Hunk) string {
