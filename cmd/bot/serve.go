@@ -71,6 +71,12 @@ type service struct {
 	ownCode  string            // see executor
 }
 
+// maxCrashes buries a job that ended that many workers. It is more than the
+// queue's own default: a session takes minutes, its worker may be killed for
+// what another process did (memory, an eviction), and it goes on where it
+// stood, so that a further try costs little.
+const maxCrashes = 15
+
 // openService connects what serve and work share.
 func openService(ctx context.Context, cfg config.Config, logTo io.Writer, now func() time.Time) (_ *service, err error) {
 	s := &service{cfg: cfg, redactor: redact.New(string(cfg.PrivateKey), cfg.RedisURL), now: now}
@@ -78,6 +84,8 @@ func openService(ctx context.Context, cfg config.Config, logTo io.Writer, now fu
 		s.redactor.Add(secret)
 	}
 	s.log = slog.New(slog.NewTextHandler(s.redactor.Writer(logTo), nil))
+	// The client's own logger would write to the standard error past redaction.
+	redis.SetLogger(redisLog{s.log})
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -89,7 +97,7 @@ func openService(ctx context.Context, cfg config.Config, logTo io.Writer, now fu
 	if err := s.openRedis(ctx); err != nil {
 		return nil, err
 	}
-	if s.queue, err = queue.Open(ctx, queue.Options{Redis: s.redis, Lease: cfg.Lease}); err != nil {
+	if s.queue, err = queue.Open(ctx, queue.Options{Redis: s.redis, Lease: cfg.Lease, MaxCrashes: maxCrashes}); err != nil {
 		return nil, &session.UserError{Code: "redis-away", What: "Redis does not answer", Do: "check REDIS_URL and that the server runs: " + s.redactor.String(err.Error()), Err: err}
 	}
 	s.app, err = github.New(github.Config{
@@ -256,4 +264,14 @@ func (s *service) runWorker(ctx context.Context) (err error) {
 	}
 	s.log.Info("taking jobs", "at a time", s.cfg.Jobs, "sandbox", box.Name())
 	return pool.Run(ctx)
+}
+
+// redisLog passes what the Redis client says of its connections on at debug
+// level: what matters of it comes back as an error too.
+type redisLog struct{ log *slog.Logger }
+
+func (l redisLog) Printf(ctx context.Context, format string, v ...any) {
+	if l.log.Enabled(ctx, slog.LevelDebug) {
+		l.log.DebugContext(ctx, fmt.Sprintf(format, v...))
+	}
 }
