@@ -1,22 +1,31 @@
 package main
 
 import (
-	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"bot": func() {
-			app := App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Args: os.Args[1:], LookupEnv: os.LookupEnv, Now: time.Now}
-			os.Exit(app.Run(context.Background()))
-		},
-	})
+	testscript.Main(leakChecked{m}, map[string]func(){"bot": main})
+}
+
+// leakChecked runs the tests, after which no goroutine may be left.
+type leakChecked struct{ m *testing.M }
+
+func (l leakChecked) Run() int {
+	code := l.m.Run()
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	return code
 }
 
 // The binary is tested as a binary: each script in testdata/script makes a
