@@ -67,9 +67,10 @@ func depth(s *session.Session) (string, float64, string) {
 	case len(c.Minimal) == 0:
 		return name, .7, "the commit, not the lines within it"
 	case c.Location == "":
-		return name, .8, "the hunks, not the line"
+		return name, .8, "the hunks, but not the line"
 	}
-	return name, 1, fmt.Sprintf("%d of %d hunks of one commit, down to the line", len(c.Minimal), c.Hunks)
+	// Not 1: why the line is wrong was not traced, only that it is the one.
+	return name, .9, fmt.Sprintf("%d of %d hunks of one commit, down to the line", len(c.Minimal), c.Hunks)
 }
 
 func strengthOf(s *session.Session) (string, float64, string) {

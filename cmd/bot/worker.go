@@ -140,7 +140,7 @@ func (w *worker) investigate(ctx context.Context, c *queue.Claim, repo *github.R
 	defer pub.Close()
 	err = investigation{
 		session: s, store: &checkpointed{Folder: folder, ctx: ctx, claim: c}, runs: folder, mirror: mirror, box: w.box,
-		caches: cacheFolder(w.cfg.Data, mirror), ownCode: w.ownCode, publisher: pub, logs: ciLogs{repo}, clock: clock(w.now), runTimeout: w.cfg.RunTimeout,
+		caches: cacheFolder(w.cfg.Data, mirror), ownCode: w.ownCode, publisher: tolerant{pub, log}, logs: ciLogs{repo}, clock: clock(w.now), runTimeout: w.cfg.RunTimeout,
 		progress: func(line string) {
 			log.Info("progress", "line", printable(line))
 			// The queue shows the last line to operators; a job does not fail for it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,6 +24,23 @@ func (w *worker) publisher(repo *github.Repo, s *session.Session, fence func(con
 		cfg.Push = func(ctx context.Context, p github.Push) (string, error) { return w.push(ctx, repo, s, mirror, p) }
 	}
 	return github.NewPublisher(cfg)
+}
+
+// tolerant goes on when progress cannot be shown for now: the work does not
+// depend on it, and the next update brings everything. A rate limit, a lost
+// lease and a repository that is gone still end the job.
+type tolerant struct {
+	*github.Publisher
+	log *slog.Logger
+}
+
+func (t tolerant) Progress(ctx context.Context, s *session.Session) error {
+	err := t.Publisher.Progress(ctx, s)
+	if errors.Is(err, github.ErrTransient) && github.RetryAfter(err) == 0 && ctx.Err() == nil {
+		t.log.Warn("progress is not shown for now", "error", err)
+		return nil
+	}
+	return err
 }
 
 // push makes the fix commit and its branch. The same fix makes the same
