@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"culprit/internal/session"
@@ -160,6 +161,13 @@ func (v *view) Hunks() string {
 	if c == nil || len(c.Minimal) == 0 {
 		return ""
 	}
+	lead := "The smallest part of it that brings the failure:"
+	if len(c.Minimal) > 1 && c.MinimalNote != "" {
+		lead = "A part of it that brings the failure:"
+	}
+	if !slices.ContainsFunc(c.Minimal, func(h session.Hunk) bool { return h.Text != "" }) {
+		return "" // too many to be kept
+	}
 	var b strings.Builder
 	for _, h := range c.Minimal[:min(len(c.Minimal), v.lines)] {
 		b.WriteString("@@ " + line(h.Location()) + "\n" + h.Text)
@@ -167,7 +175,7 @@ func (v *view) Hunks() string {
 			b.WriteByte('\n')
 		}
 	}
-	return "The smallest part of it that brings the failure:\n\n" + fence("diff", b.String(), v.lines)
+	return lead + "\n\n" + fence("diff", b.String(), v.lines)
 }
 
 // challenge names what was ruled out beside the cause (DB5).

@@ -98,7 +98,7 @@ func (v *view) testText() string {
 		if len(r.Target.Tests) > 0 {
 			more := ""
 			if n := len(r.Target.Tests) - 1; n > 0 {
-				more = fmt.Sprintf(" and %d more", n)
+				more = fmt.Sprintf(" (and %d more)", n) // one subject for the verb
 			}
 			return r.Target.Tests[0] + more
 		}
@@ -297,6 +297,9 @@ func (v *view) causeLead() string {
 		s += ": " + v.place(c.Location, c.Culprit.SHA) + " " + sentence(lower(summary))
 	case says:
 		s += ": " + sentence(lower(summary))
+	case c.Location != "" && len(c.Minimal) > 1 && c.MinimalNote != "":
+		s += ". " + fmt.Sprintf("%d of its %s together bring the failure (%s)", len(c.Minimal), count(c.Hunks, "hunk"), prose(cut(line(c.MinimalNote), v.cell))) +
+			", the first to look at: " + v.place(c.Location, c.Culprit.SHA) + "."
 	case c.Location != "" && len(c.Minimal) > 0 && c.Hunks > 1:
 		s += ". " + fmt.Sprintf("%d of its %s %s to bring the failure", len(c.Minimal), count(c.Hunks, "hunk"), word(len(c.Minimal) == 1, "is enough", "are needed together")) + ": " + v.place(c.Location, c.Culprit.SHA) + "."
 	case c.Location != "":
