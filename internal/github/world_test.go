@@ -171,7 +171,7 @@ func (w *world) quickPush(ctx context.Context, p github.Push) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if sha := refs["refs/heads/"+p.Branch]; sha != "" {
+	if sha := refs[p.Branch]; sha != "" {
 		return sha, nil
 	}
 	cmd := exec.CommandContext(ctx, "git", "--git-dir", w.gh.GitDir(full), "update-ref", "refs/heads/"+p.Branch, p.Base)

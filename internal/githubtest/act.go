@@ -1,9 +1,6 @@
 package githubtest
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // What people do, as methods for tests and the demo. Each sends the events
 // that GitHub sends. Logins that are unknown are made.
@@ -171,29 +168,25 @@ func (s *Server) commitFile(r *repository, branch, path string, content []byte, 
 	if err != nil {
 		return "", err
 	}
-	blob, err := s.gitWith(r, content, nil, "hash-object", "-w", "--stdin")
+	if !validPath(path) {
+		return "", fmt.Errorf("commit %q: git takes no such path", path)
+	}
+	blob, err := s.writeObject(r, "blob", content)
 	if err != nil {
 		return "", err
 	}
-	ref := "refs/heads/" + branch
-	env := []string{"GIT_INDEX_FILE=" + r.dir + "/edit.index"}
-	if s.resolve(r, ref) != "" {
-		_, err = s.gitWith(r, nil, env, "read-tree", ref)
-	} else {
-		_, err = s.gitWith(r, nil, env, "read-tree", "--empty")
+	ref, tree := "refs/heads/"+branch, ""
+	if tip := s.resolve(r, ref); tip != "" {
+		c, err := s.readCommit(r, tip)
+		if err != nil {
+			return "", err
+		}
+		tree = c.tree
 	}
-	if err != nil {
+	if tree, err = s.writeFile(r, tree, path, blob); err != nil {
 		return "", err
 	}
-	if _, err := s.gitWith(r, nil, env, "update-index", "--add", "--cacheinfo", "100644,"+strings.TrimSpace(blob)+","+path); err != nil {
-		return "", err
-	}
-	tree, err := s.gitWith(r, nil, env, "write-tree")
-	if err != nil {
-		return "", err
-	}
-	author := []string{"GIT_AUTHOR_NAME=" + u.name, "GIT_AUTHOR_EMAIL=" + u.email}
-	sha, err := s.commitTree(r, ref, strings.TrimSpace(tree), message, author)
+	sha, err := s.commitTree(r, ref, tree, message, u)
 	if err != nil {
 		return "", err
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // commitInfo is a commit as git tells it.
@@ -23,12 +24,59 @@ func (s *Server) readCommit(r *repository, sha string) (commitInfo, error) {
 	if c, known := r.commits[sha]; known {
 		return c, nil
 	}
-	list, err := s.logCommits(r, "--max-count=1", sha)
-	if err != nil || len(list) == 0 {
+	o, err := s.readObject(r, sha)
+	if err != nil {
 		return commitInfo{}, fmt.Errorf("read commit %s: %w", sha, err)
 	}
-	r.commits[sha] = list[0]
-	return list[0], nil
+	c, plain := parseCommit(o)
+	if !plain {
+		list, err := s.logCommits(r, "--max-count=1", sha, "--")
+		if err != nil || len(list) == 0 {
+			return commitInfo{}, fmt.Errorf("read commit %s: %w", sha, err)
+		}
+		c = list[0]
+	}
+	r.commits[sha] = c
+	return c, nil
+}
+
+// parseCommit reads a commit object. It is not plain when it needs git's
+// judgement: another encoding, or a broken header.
+func parseCommit(o object) (c commitInfo, plain bool) {
+	head, message, ok := strings.Cut(string(o.data), "\n\n")
+	if !ok || o.kind != "commit" || !utf8.Valid(o.data) {
+		return commitInfo{}, false
+	}
+	c = commitInfo{sha: o.sha, message: strings.TrimRight(message, "\n")}
+	for line := range strings.SplitSeq(head, "\n") {
+		key, value, _ := strings.Cut(line, " ")
+		okay := true
+		switch key {
+		case "tree":
+			c.tree = value
+		case "parent":
+			c.parents = append(c.parents, value)
+		case "author":
+			c.author, c.authorMail, c.authored, okay = parseIdent(value)
+		case "committer":
+			c.committer, c.committerMail, c.committed, okay = parseIdent(value)
+		case "encoding":
+			okay = false
+		}
+		if !okay {
+			return commitInfo{}, false
+		}
+	}
+	return c, c.tree != "" && !c.authored.IsZero() && !c.committed.IsZero()
+}
+
+// parseIdent reads "Name <mail> seconds zone".
+func parseIdent(s string) (name, mail string, at time.Time, ok bool) {
+	name, rest, ok1 := strings.Cut(s, " <")
+	mail, when, ok2 := strings.Cut(rest, "> ")
+	seconds, _, ok3 := strings.Cut(when, " ")
+	n, err := strconv.ParseInt(seconds, 10, 64)
+	return name, mail, time.Unix(n, 0).UTC(), ok1 && ok2 && ok3 && err == nil
 }
 
 // logCommits runs git log; args are options and revisions.
@@ -68,7 +116,7 @@ type diffFile struct {
 
 // diffFiles compares two trees; base may be the empty tree.
 func (s *Server) diffFiles(r *repository, base, head string) ([]diffFile, error) {
-	raw, err := s.git(r, "diff-tree", "-r", "-z", "-M", "--raw", "--full-index", base, head, "--")
+	raw, err := s.gitOnce(r, "diff-tree", "-r", "-z", "-M", "--raw", "--full-index", base, head, "--")
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +152,7 @@ func (s *Server) diffFiles(r *repository, base, head string) ([]diffFile, error)
 		if f.old != "" {
 			paths = append(paths, f.old)
 		}
-		out, err := s.git(r, append([]string{"diff", "--no-color", "--no-ext-diff", "-M", base, head, "--"}, literal(paths)...)...)
+		out, err := s.gitOnce(r, append([]string{"diff", "--no-color", "--no-ext-diff", "-M", base, head, "--"}, literal(paths)...)...)
 		if err != nil {
 			return nil, err
 		}

@@ -15,14 +15,24 @@ var eventPermission = map[string]string{
 	"workflow_run": "actions", "workflow_job": "actions",
 }
 
+// hears says whether an event of a repository reaches an installation.
+func (i *installation) hears(r *repository, event string, only *app) bool {
+	if !i.covers(r) || !i.suspended.IsZero() || only != nil && i.app != only || !slices.Contains(i.events, event) {
+		return false
+	}
+	return i.permissions[eventPermission[event]] != "" || event == "issue_comment" && i.permissions["pull_requests"] != ""
+}
+
+// heard says whether an event of a repository is delivered to anybody.
+func (s *Server) heard(r *repository, event string, only *app) bool {
+	return slices.ContainsFunc(s.installs, func(in *installation) bool { return in.app.WebhookURL != "" && in.hears(r, event, only) })
+}
+
 // emit sends an event of a repository to every App that subscribed to it and
 // is installed there. only, when set, restricts it to one App.
 func (s *Server) emit(r *repository, event, action string, sender *user, only *app, payload obj) {
 	for _, in := range s.installs {
-		if !in.covers(r) || !in.suspended.IsZero() || only != nil && in.app != only || !slices.Contains(in.events, event) {
-			continue
-		}
-		if need := eventPermission[event]; in.permissions[need] == "" && !(event == "issue_comment" && in.permissions["pull_requests"] != "") {
+		if !in.hears(r, event, only) {
 			continue
 		}
 		v := obj{"repository": s.eventRepoJSON(r), "sender": s.userJSON(sender), "installation": obj{"id": in.id, "node_id": nodeID("Installation", in.id)}}
@@ -130,14 +140,19 @@ func (s *Server) emitRun(r *repository, w *run, action string, u *user) {
 }
 
 func (s *Server) emitPush(r *repository, p Push, u *user) {
+	if !s.heard(r, "push", nil) {
+		return // nobody hears what would take git long to tell
+	}
 	commits := []obj{}
 	var head any
 	if p.After != zeroSHA {
-		args := []string{"--reverse", "--max-count=2048", p.After, "--not", "--exclude=" + p.Ref, "--branches", "--"}
+		var list []commitInfo
 		if p.Before != zeroSHA {
-			args = []string{"--reverse", "--max-count=2048", p.Before + ".." + p.After, "--"}
+			list, _ = s.between(r, p.Before, p.After)
+		} else {
+			list, _ = s.logCommits(r, "--reverse", "--max-count=2048", p.After, "--not", "--exclude="+p.Ref, "--branches", "--")
 		}
-		list, _ := s.logCommits(r, args...)
+		list = list[max(0, len(list)-2048):]
 		for _, c := range list {
 			commits = append(commits, s.pushCommitJSON(r, c))
 		}
@@ -167,7 +182,7 @@ func (s *Server) emitPush(r *repository, p Push, u *user) {
 func (s *Server) pushCommitJSON(r *repository, c commitInfo) obj {
 	v := s.simpleCommitJSON(c)
 	added, removed, modified := []string{}, []string{}, []string{}
-	files, _ := s.git(r, "diff-tree", "-r", "-z", "--no-renames", "--name-status", c.firstParent(), c.sha, "--")
+	files, _ := s.gitOnce(r, "diff-tree", "-r", "-z", "--no-renames", "--name-status", c.firstParent(), c.sha, "--")
 	tok := strings.Split(files, "\x00")
 	for n := 0; n+1 < len(tok); n += 2 {
 		switch tok[n] {

@@ -28,6 +28,28 @@ func (s *Server) git(r *repository, args ...string) (string, error) {
 	return s.gitWith(r, nil, nil, args...)
 }
 
+// gitOnce is git for questions about objects that are named by full SHAs: the
+// answer is the same for ever and is kept.
+func (s *Server) gitOnce(r *repository, args ...string) (string, error) {
+	key := strings.Join(args, "\x00")
+	if out, known := r.answers[key]; known {
+		return out, nil
+	}
+	out, err := s.git(r, args...)
+	if err == nil {
+		r.answers[key] = out
+	}
+	return out, err
+}
+
+func exitCode(err error) int {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	return -1
+}
+
 func (s *Server) gitWith(r *repository, stdin []byte, env []string, args ...string) (string, error) {
 	cmd := exec.CommandContext(s.ctx, s.gitPath, append([]string{"--git-dir=" + r.dir, "-c", "core.quotePath=false"}, args...)...)
 	cmd.Env = gitEnv(env...)
@@ -70,13 +92,17 @@ const repoConfig = `[core]
 `
 
 func (s *Server) initGit(r *repository) error {
-	if err := os.MkdirAll(filepath.Dir(r.dir), 0o755); err != nil {
-		return err
+	// What `git init` makes, less the process.
+	if !s.validRef(r, "refs/heads/"+r.defaultBranch) {
+		return fmt.Errorf("not a branch name: %q", r.defaultBranch)
 	}
-	cmd := exec.Command(s.gitPath, "init", "--quiet", "--bare", "--template=", "--initial-branch="+r.defaultBranch, r.dir)
-	cmd.Env = gitEnv()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("git init: %w: %s", err, out)
+	for _, dir := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags"} {
+		if err := os.MkdirAll(filepath.Join(r.dir, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(r.dir, "HEAD"), []byte("ref: refs/heads/"+r.defaultBranch+"\n"), 0o644); err != nil {
+		return err
 	}
 	if err := os.WriteFile(filepath.Join(r.dir, "config"), []byte(repoConfig), 0o644); err != nil {
 		return err
@@ -147,77 +173,40 @@ func (s *Server) importRef(r *repository, dir, branch string) (string, error) {
 	return s.commitTree(r, ref, strings.TrimSpace(tree), "Import", nil)
 }
 
+// commitTree commits a tree on top of a ref and moves the ref.
+func (s *Server) commitTree(r *repository, ref, tree, message string, author *user) (string, error) {
+	var parents []string
+	if parent := s.resolve(r, ref); parent != "" {
+		parents = append(parents, parent)
+	}
+	sha, err := s.writeCommit(r, tree, parents, author, message)
+	if err != nil {
+		return "", err
+	}
+	return sha, s.setRef(r, ref, sha)
+}
+
 func isBare(dir string) bool {
 	_, err1 := os.Stat(filepath.Join(dir, "HEAD"))
 	_, err2 := os.Stat(filepath.Join(dir, "objects"))
 	return err1 == nil && err2 == nil
 }
 
-// commitTree commits a tree on top of a ref and moves the ref.
-func (s *Server) commitTree(r *repository, ref, tree, message string, env []string) (string, error) {
-	args := []string{"commit-tree", tree, "-m", message}
-	if parent := s.resolve(r, ref); parent != "" {
-		args = append(args, "-p", parent)
-	}
-	date := fmt.Sprintf("%d +0000", s.now().Unix())
-	out, err := s.gitWith(r, nil, append([]string{"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date}, env...), args...)
-	if err != nil {
-		return "", err
-	}
-	sha := strings.TrimSpace(out)
-	_, err = s.git(r, "update-ref", "--end-of-options", ref, sha)
-	return sha, err
-}
-
 // resolve turns a full ref, a branch, a tag or a SHA into a commit's SHA, or
 // "" when there is none.
 func (s *Server) resolve(r *repository, rev string) string {
+	if _, known := r.commits[rev]; known {
+		return rev
+	}
 	if rev == "" || strings.HasPrefix(rev, "-") {
 		return ""
 	}
 	for _, candidate := range []string{rev, "refs/heads/" + rev, "refs/tags/" + rev} {
-		out, err := s.git(r, "rev-parse", "--verify", "--quiet", "--end-of-options", candidate+"^{commit}")
-		if err == nil {
-			return strings.TrimSpace(out)
+		if c, err := s.findObject(r, candidate+"^{commit}"); err == nil {
+			return c.sha
 		}
 	}
 	return ""
-}
-
-// listRefs lists refs below the prefixes: full name to SHA.
-func (s *Server) listRefs(r *repository, prefixes ...string) (map[string]string, error) {
-	out, err := s.git(r, append([]string{"for-each-ref", "--format=%(refname) %(objectname)", "--"}, prefixes...)...)
-	if err != nil {
-		return nil, err
-	}
-	refs := map[string]string{}
-	for line := range strings.Lines(out) {
-		if name, sha, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
-			refs[name] = sha
-		}
-	}
-	return refs, nil
-}
-
-// mergeState says whether two commits merge cleanly and gives the merge
-// commit's tree. Unknown (nil) when this git cannot tell.
-func (s *Server) mergeState(r *repository, base, head string) (clean *bool, tree string) {
-	out, err := s.git(r, "merge-tree", "--write-tree", base, head)
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		yes := true
-		return &yes, strings.TrimSpace(out)
-	case errors.As(err, &exit) && exit.ExitCode() == 1:
-		no := false
-		return &no, ""
-	}
-	return nil, ""
-}
-
-func (s *Server) isAncestor(r *repository, a, b string) bool {
-	_, err := s.git(r, "merge-base", "--is-ancestor", a, b)
-	return err == nil
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -159,15 +159,32 @@ func git(t *testing.T, dir string, args ...string) string {
 	return strings.TrimSpace(out)
 }
 
+// gitIn is git with an input, and one more setting of the environment.
+func gitIn(t *testing.T, dir, env, stdin string, args ...string) string {
+	t.Helper()
+	cmd := gitCommand(dir, args...)
+	cmd.Env = append(cmd.Env, env)
+	cmd.Stdin = strings.NewReader(stdin)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
 func tryGit(dir string, args ...string) (string, error) {
+	out, err := gitCommand(dir, args...).CombinedOutput()
+	return string(out), err
+}
+
+func gitCommand(dir string, args ...string) *exec.Cmd {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_TERMINAL_PROMPT=0",
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com",
 	}
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	return cmd
 }
 
 // withToken is the clone address that carries a token.

@@ -3,7 +3,6 @@ package githubtest
 import (
 	"fmt"
 	"net/http"
-	"strings"
 )
 
 func isMerged(c *call) reply {
@@ -51,25 +50,21 @@ func (s *Server) merge(r *repository, i *issue, u *user, squash bool, title stri
 	if err != nil {
 		return "", err
 	}
-	args := []string{"commit-tree", tree, "-p", p.baseSHA}
+	parents := []string{p.baseSHA}
 	if squash {
 		if title == "" {
 			title = fmt.Sprintf("%s (#%d)", i.title, i.number)
 		}
 	} else {
-		args = append(args, "-p", p.headSHA)
+		parents = append(parents, p.headSHA)
 		if title == "" {
 			title = fmt.Sprintf("Merge pull request #%d from %s/%s", i.number, r.owner.login, p.headRef)
 		}
 	}
-	date := fmt.Sprintf("%d +0000", s.now().Unix())
-	out, err := s.gitWith(r, nil, []string{
-		"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date, "GIT_AUTHOR_NAME=" + u.name, "GIT_AUTHOR_EMAIL=" + u.email,
-	}, append(args, "-m", title)...)
+	sha, err := s.writeCommit(r, tree, parents, u, title)
 	if err != nil {
 		return "", err
 	}
-	sha := strings.TrimSpace(out)
 	if _, err := s.git(r, "update-ref", "refs/heads/"+p.baseRef, sha, p.baseSHA); err != nil {
 		return "", err
 	}

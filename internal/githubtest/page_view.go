@@ -222,7 +222,7 @@ func (s *Server) threadView(r *repository, i *issue) threadView {
 		v.Mergeable = "dirty"
 	}
 	v.Checks = r.checksOf(pl.headSHA)
-	if list, err := s.logCommits(r, "--reverse", pl.baseSHA+".."+pl.headSHA, "--"); err == nil {
+	if list, err := s.between(r, pl.baseSHA, pl.headSHA); err == nil {
 		for _, c := range list {
 			title, _, _ := strings.Cut(c.message, "\n")
 			v.Commits = append(v.Commits, commitRow{c.sha, title})
@@ -272,14 +272,14 @@ func (s *Server) fileView(r *repository, kind string, rest []string) (raw []byte
 		if sha == "" {
 			continue
 		}
-		text, err := s.git(r, "cat-file", "blob", sha+":"+path)
-		if err != nil {
+		file, err := s.readObject(r, sha+":"+path)
+		if err != nil || file.kind != "blob" {
 			continue
 		}
 		if kind == "raw" {
-			return append([]byte{}, text...), "", "", nil
+			return file.data, "", "", nil
 		}
-		return nil, "blob", path, blobView{rev, path, strings.Split(strings.TrimSuffix(text, "\n"), "\n")}
+		return nil, "blob", path, blobView{rev, path, strings.Split(strings.TrimSuffix(string(file.data), "\n"), "\n")}
 	}
 	return nil, "", "", nil
 }

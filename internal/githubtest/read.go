@@ -174,7 +174,7 @@ func (c *comment) snapshot(i *issue) Comment {
 
 func (s *Server) snapshotPull(r *repository, i *issue) PullRequest {
 	p := i.pull
-	diff, _ := s.git(r, "diff", "--no-color", "--no-ext-diff", "--merge-base", p.baseSHA, p.headSHA, "--")
+	diff, _ := s.gitOnce(r, "diff", "--no-color", "--no-ext-diff", "--merge-base", p.baseSHA, p.headSHA, "--")
 	return PullRequest{
 		Issue: i.snapshot(), Head: p.headRef, HeadSHA: p.headSHA, Base: p.baseRef, BaseSHA: p.baseSHA, Draft: p.draft,
 		Merged: !p.merged.IsZero(), Mergeable: p.mergeable, Diff: diff,

@@ -15,8 +15,8 @@ var refRoutes = []*route{
 
 func (s *Server) refJSON(r *repository, ref, sha string) obj {
 	kind := "commit"
-	if out, err := s.git(r, "cat-file", "-t", sha); err == nil {
-		kind = strings.TrimSpace(out)
+	if o, err := s.findObject(r, sha); err == nil {
+		kind = o.kind
 	}
 	return obj{
 		"ref": ref, "node_id": nodeID("Ref:"+ref, r.id), "url": s.repoURL(r) + "/git/" + escapePath(ref),
@@ -26,11 +26,11 @@ func (s *Server) refJSON(r *repository, ref, sha string) obj {
 
 // refSHA is the object that a full ref points at, or "".
 func (s *Server) refSHA(r *repository, ref string) string {
-	out, err := s.git(r, "rev-parse", "--verify", "--quiet", "--end-of-options", ref)
+	o, err := s.findObject(r, ref)
 	if err != nil || !strings.HasPrefix(ref, "refs/") {
 		return ""
 	}
-	return strings.TrimSpace(out)
+	return o.sha
 }
 
 func getRef(c *call) reply {
@@ -64,7 +64,7 @@ func createRef(c *call) reply {
 	if !strings.HasPrefix(req.Ref, "refs/") || strings.Count(req.Ref, "/") < 2 {
 		return fail(http.StatusUnprocessableEntity, "Reference name must start with 'refs/' and have at least two slashes.")
 	}
-	if _, err := c.s.git(c.repo, "check-ref-format", req.Ref); err != nil {
+	if !c.s.validRef(c.repo, req.Ref) {
 		return fail(http.StatusUnprocessableEntity, req.Ref+" is not a valid ref name.")
 	}
 	if c.s.refSHA(c.repo, req.Ref) != "" {

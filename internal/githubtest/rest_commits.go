@@ -93,18 +93,17 @@ func compare(c *call) reply {
 	if b == "" || h == "" {
 		return notFound()
 	}
-	out, err := c.s.git(c.repo, "merge-base", b, h)
+	mb, err := c.s.mergeBase(c.repo, b, h)
 	if err != nil {
 		return fail(http.StatusNotFound, "No common ancestor between "+base+" and "+head+".")
 	}
-	mb := strings.TrimSpace(out)
 	var infos [2]commitInfo
 	for i, sha := range []string{b, mb} {
 		if infos[i], err = c.s.readCommit(c.repo, sha); err != nil {
 			return fail(http.StatusInternalServerError, err.Error())
 		}
 	}
-	ahead, err1 := c.s.logCommits(c.repo, "--reverse", b+".."+h, "--")
+	ahead, err1 := c.s.between(c.repo, b, h)
 	behind, err2 := c.s.logCommits(c.repo, h+".."+b, "--")
 	files, err3 := c.s.diffFiles(c.repo, mb, h)
 	if err1 != nil || err2 != nil || err3 != nil {

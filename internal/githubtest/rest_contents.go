@@ -92,10 +92,11 @@ func (c *call) file(e treeEntry, rev string) reply {
 	if e.kind != "blob" {
 		return ok(v)
 	}
-	content, err := c.s.git(c.repo, "cat-file", "blob", e.sha)
+	blob, err := c.s.readObject(c.repo, e.sha)
 	if err != nil {
 		return fail(http.StatusInternalServerError, err.Error())
 	}
+	content := string(blob.data)
 	if strings.Contains(c.r.Header.Get("Accept"), "raw") {
 		return reply{status: http.StatusOK, raw: []byte(content), mime: "application/vnd.github.raw; charset=utf-8"}
 	}

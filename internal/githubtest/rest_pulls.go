@@ -111,14 +111,13 @@ func (s *Server) refreshPull(r *repository, i *issue) {
 	if sha := s.resolve(r, "refs/heads/"+p.baseRef); sha != "" {
 		p.baseSHA = sha
 	}
-	_, _ = s.git(r, "update-ref", fmt.Sprintf("refs/pull/%d/head", i.number), p.headSHA)
+	_ = s.setRef(r, fmt.Sprintf("refs/pull/%d/head", i.number), p.headSHA)
 	p.mergeable, _ = s.mergeState(r, p.baseSHA, p.headSHA)
-	out, err := s.git(r, "merge-base", p.baseSHA, p.headSHA)
+	base, err := s.mergeBase(r, p.baseSHA, p.headSHA)
 	if err != nil {
 		return
 	}
-	base := strings.TrimSpace(out)
-	if list, err := s.logCommits(r, p.baseSHA+".."+p.headSHA, "--"); err == nil {
+	if list, err := s.between(r, p.baseSHA, p.headSHA); err == nil {
 		p.commits = len(list)
 	}
 	files, err := s.diffFiles(r, base, p.headSHA)
@@ -287,11 +286,11 @@ func listPullFiles(c *call) reply {
 	if i == nil {
 		return notFound()
 	}
-	out, err := c.s.git(c.repo, "merge-base", i.pull.baseSHA, i.pull.headSHA)
+	base, err := c.s.mergeBase(c.repo, i.pull.baseSHA, i.pull.headSHA)
 	if err != nil {
 		return ok([]obj{})
 	}
-	files, err := c.s.diffFiles(c.repo, strings.TrimSpace(out), i.pull.headSHA)
+	files, err := c.s.diffFiles(c.repo, base, i.pull.headSHA)
 	if err != nil {
 		return fail(http.StatusInternalServerError, err.Error())
 	}
@@ -303,7 +302,7 @@ func listPullCommits(c *call) reply {
 	if i == nil {
 		return notFound()
 	}
-	list, err := c.s.logCommits(c.repo, "--reverse", i.pull.baseSHA+".."+i.pull.headSHA, "--")
+	list, err := c.s.between(c.repo, i.pull.baseSHA, i.pull.headSHA)
 	if err != nil {
 		return fail(http.StatusInternalServerError, err.Error())
 	}

@@ -216,11 +216,11 @@ func (s *Server) newReviewComment(r *repository, i *issue, u *user, reviewID int
 }
 
 func (s *Server) pullFiles(r *repository, i *issue) []diffFile {
-	out, err := s.git(r, "merge-base", i.pull.baseSHA, i.pull.headSHA)
+	base, err := s.mergeBase(r, i.pull.baseSHA, i.pull.headSHA)
 	if err != nil {
 		return nil
 	}
-	files, _ := s.diffFiles(r, strings.TrimSpace(out), i.pull.headSHA)
+	files, _ := s.diffFiles(r, base, i.pull.headSHA)
 	return files
 }
 

@@ -85,7 +85,7 @@ func (s *Server) CreateRepo(cfg RepoConfig) error {
 	r := &repository{
 		id: s.id(), owner: owner, name: cfg.Name, description: cfg.Description, private: cfg.Private, fork: cfg.Fork,
 		defaultBranch: cfg.DefaultBranch, dir: s.GitDir(full), created: s.now(), pushed: s.now(),
-		permissions: map[string]string{}, commits: map[string]commitInfo{},
+		permissions: map[string]string{}, commits: map[string]commitInfo{}, answers: map[string]string{},
 	}
 	if owner.kind == "User" {
 		r.permissions[owner.login] = "admin"
@@ -112,6 +112,8 @@ func (s *Server) ArchiveRepo(repo string, archived bool) error {
 func (s *Server) DeleteRepo(repo string) error {
 	return s.withRepo(repo, func(r *repository) error {
 		r.deleted = true
+		r.reader.close()
+		r.reader = nil
 		return os.RemoveAll(r.dir)
 	})
 }

@@ -145,6 +145,12 @@ func (s *Server) Close() error {
 		s.queue.close()
 		err = s.http.Close()
 		s.done.Wait()
+		s.mu.Lock()
+		for _, r := range s.repos {
+			r.reader.close()
+			r.reader = nil
+		}
+		s.mu.Unlock()
 		if s.ownsDir {
 			err = errors.Join(err, os.RemoveAll(s.dir))
 		}
@@ -165,17 +171,23 @@ func (s *Server) CloneURL(repo string) string { return s.base + "/" + repo + ".g
 // GitDir is the folder of a bare repository ("owner/name") on disk.
 func (s *Server) GitDir(repo string) string { return filepath.Join(s.dir, repo+".git") }
 
+// gitExecPath is where git has its further programs; one process asks once.
+var gitExecPath = sync.OnceValues(func() (string, error) {
+	out, err := exec.Command("git", "--exec-path").Output()
+	return strings.TrimSpace(string(out)), err
+})
+
 func (s *Server) findGit() error {
 	path, err := exec.LookPath("git")
 	if err != nil {
 		return fmt.Errorf("find git: %w", err)
 	}
 	s.gitPath = path
-	out, err := exec.Command(path, "--exec-path").Output()
+	libexec, err := gitExecPath()
 	if err != nil {
 		return fmt.Errorf("ask git for its exec path: %w", err)
 	}
-	s.backend = filepath.Join(strings.TrimSpace(string(out)), "git-http-backend")
+	s.backend = filepath.Join(libexec, "git-http-backend")
 	if _, err := os.Stat(s.backend); err != nil {
 		return fmt.Errorf("find git-http-backend: %w", err)
 	}

@@ -80,6 +80,8 @@ type repository struct {
 	runs          []*run
 	pushes        []Push
 	commits       map[string]commitInfo // read so far, by SHA
+	answers       map[string]string     // of git, see gitOnce
+	reader        *objectReader         // nil until the first question
 
 	commitComments []*commitComment // of all commits, oldest first
 
