@@ -3,6 +3,8 @@ package pipeline
 import (
 	"context"
 	"fmt"
+
+	"culprit/internal/session"
 )
 
 // checkout resolves the revisions that the session is about. Nothing is ever
@@ -36,7 +38,10 @@ func checkout(ctx context.Context, e *env) (Outcome, error) {
 			return nil, err
 		}
 		if _, err := e.Workspace.Show(ctx, c.SHA, o.Path); err != nil {
-			return nil, fmt.Errorf("read overlay %s:%s: %w", o.Rev, o.Path, err)
+			return nil, &session.UserError{
+				Code: "unknown-overlay", What: fmt.Sprintf("--overlay %s:%s: that revision has no such file", o.Rev, o.Path),
+				Do: "check the path, from the repository's root, with git ls-tree", Err: err,
+			}
 		}
 		s.Flags.Overlay[i].Rev = c.SHA
 	}
