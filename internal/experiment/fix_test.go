@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -151,6 +152,38 @@ func TestARejectedFixIsFollowedByTheNextCandidate(t *testing.T) {
 	}
 	if strings.Join(kept, "|") != strings.Join(restarted, "|") {
 		t.Errorf("after a restart the series is %q, before %q", restarted, kept)
+	}
+}
+
+func TestNecessityIsBoundedByHunksAndBudget(t *testing.T) {
+	t.Parallel()
+	root, culprit := map[string]string{"a_test": "BUG"}, map[string]string{}
+	for i := range maxNecessity + 4 {
+		name := fmt.Sprintf("code%02d", i)
+		root[name], culprit[name] = "fine\n", "BUG\n"
+	}
+	w, _, s := regress(t, root, culprit)
+	fix := session.Fix{Base: s.Bad.SHA}
+	for name := range culprit {
+		fix.Edits = append(fix.Edits, session.Edit{Path: name, Content: []byte("fine\n")})
+	}
+	roomy := w.lab(t, Options{})
+	fix, err := roomy.rendered(t.Context(), fix.Base, fix.Edits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial, err := Reproduction(t.Context(), w, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used, _ := roomy.Used()
+	tight := w.lab(t, Options{MaxRuns: used + 3})
+	if need, err := tight.Necessity(t.Context(), fix, trial, 1); err != nil || len(need) != 3 {
+		t.Errorf("with 3 runs left: %+v, %v", need, err)
+	}
+	need, err := roomy.Necessity(t.Context(), fix, trial, 1)
+	if err != nil || len(need) != maxNecessity || !need[maxNecessity-1].Required || need[0].Hunk != fix.Hunks[0].ID {
+		t.Errorf("%d hunks: %+v, %v", len(need), need, err)
 	}
 }
 

@@ -112,15 +112,22 @@ func (v *view) Proof() string {
 	}
 	s += "."
 	if n := len(c.Necessity); n > 0 {
-		needed := 0
+		needed, built := 0, true
 		for _, x := range c.Necessity {
 			if x.Required {
 				needed++
 			}
+			built = built && x.Outcome != session.Untestable
 		}
-		if needed == n {
-			s += word(n == 1, " Without its hunk the failure is back.", fmt.Sprintf(" Without any one of its %d hunks the failure is back.", n))
-		} else {
+		back := word(built, "the failure is back.", "the failure is back, or nothing builds.")
+		switch {
+		case v.Fix != nil && n < len(v.Fix.Hunks):
+			s += fmt.Sprintf(" Its %d hunks are too many to leave out one by one: of %d that were, %d are needed.", len(v.Fix.Hunks), n, needed)
+		case needed == n && n == 1:
+			s += " Without its hunk " + back
+		case needed == n:
+			s += fmt.Sprintf(" Without any one of its %d hunks ", n) + back
+		default:
 			s += fmt.Sprintf(" %d of its %s are each needed.", needed, count(n, "hunk"))
 		}
 	}

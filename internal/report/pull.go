@@ -67,7 +67,7 @@ func (v *view) ProofTable() string {
 		rows = append(rows, "| `verify.sh` | exit "+thousands(c.VerifyBefore)+" | exit "+thousands(c.VerifyAfter)+" |")
 	}
 	for _, n := range c.Necessity[:min(len(c.Necessity), v.rows)] {
-		rows = append(rows, "| without hunk "+cell(code(cut(line(n.Hunk), v.cell)))+" | | "+word(n.Required, "fails again: the hunk is necessary", outcome(n.Outcome)+" without it")+" |")
+		rows = append(rows, "| without hunk "+cell(code(cut(line(n.Hunk), v.cell)))+" | | "+necessity(n)+" |")
 	}
 	out := strings.Join(rows, "\n") + "\n"
 	if suite := c.Suite; suite != nil && suite.Note != "" {
@@ -115,4 +115,15 @@ func (v *view) PullHeadline() string {
 		s += " · " + prose(c)
 	}
 	return s
+}
+
+// necessity is what leaving one hunk out showed.
+func necessity(n session.Necessity) string {
+	switch {
+	case !n.Required:
+		return outcome(n.Outcome) + " without it"
+	case n.Outcome == session.Untestable:
+		return "nothing builds or runs: the hunk is necessary"
+	}
+	return "fails again: the hunk is necessary"
 }

@@ -1,0 +1,58 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"culprit/internal/session"
+)
+
+func TestAPartThatIsNotProvedMinimalIsNotCalledTheSmallest(t *testing.T) {
+	t.Parallel()
+	hunks := []session.Hunk{{ID: "a.go#1", File: "a.go", NewStart: 1, Text: "+x\n"}, {ID: "b.go#1", File: "b.go", NewStart: 2, Text: "+y\n"}}
+	s := &session.Session{
+		Result: session.ResultRootCause,
+		RootCause: &session.RootCause{
+			Culprit: &session.Commit{SHA: strings.Repeat("a", 40), Subject: "refactor"}, Location: "a.go:1", Minimal: hunks, Hunks: 359,
+			MinimalNote: "not proved minimal: the limit of 120 runs for it was reached",
+		},
+	}
+	got := string(BugReport(s))
+	for _, want := range []string{"2 of its 359 hunks together bring the failure (not proved minimal: the limit of 120 runs for it was reached)", "A part of it that brings the failure:"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	for _, wrong := range []string{"needed together", "The smallest part"} {
+		if strings.Contains(got, wrong) {
+			t.Errorf("%q in\n%s", wrong, got)
+		}
+	}
+	hunks[0].Text, hunks[1].Text = "", "" // as a session keeps many of them
+	if got := string(BugReport(s)); strings.Contains(got, "```diff") {
+		t.Errorf("an empty diff is shown:\n%s", got)
+	}
+}
+
+func TestNecessityIsSaidAsItWasSeen(t *testing.T) {
+	t.Parallel()
+	one := func(o session.Outcome) session.Necessity {
+		return session.Necessity{Hunk: "a.go#1", Outcome: o, Required: o != session.Passed}
+	}
+	cases := []struct {
+		hunks int
+		seen  []session.Necessity
+		want  string
+	}{
+		{1, []session.Necessity{one(session.FailedSame)}, "Without its hunk the failure is back."},
+		{2, []session.Necessity{one(session.FailedSame), one(session.Untestable)}, "Without any one of its 2 hunks the failure is back, or nothing builds."},
+		{2, []session.Necessity{one(session.FailedSame), one(session.Passed)}, "1 of its 2 hunks are each needed."},
+		{40, []session.Necessity{one(session.FailedSame), one(session.Passed)}, "Its 40 hunks are too many to leave out one by one: of 2 that were, 1 are needed."},
+	}
+	for _, c := range cases {
+		s := &session.Session{Result: session.ResultFixed, Fix: &session.Fix{Hunks: make([]session.Hunk, c.hunks)}, Confirmation: &session.Confirmation{Necessity: c.seen}}
+		if got := show(s).Proof(); !strings.HasSuffix(got, c.want) {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
