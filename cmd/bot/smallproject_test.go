@@ -44,8 +44,8 @@ class TotalTest(unittest.TestCase):
         self.assertEqual(total([50, 50], discount=20), 80)
 `
 
-// newSmallProject makes the project; extra files are part of its newest commit and
-// of no other.
+// newSmallProject makes the project; extra files are part of its newest commit
+// and of no other. Here, but not in a sandbox, its tests see AT_HOME.
 func newSmallProject(t *testing.T, extra ...txtar.File) smallProject {
 	t.Helper()
 	python := requiretest.Program(t, "python3")
@@ -78,7 +78,7 @@ func newSmallProject(t *testing.T, extra ...txtar.File) smallProject {
 		}
 	}
 	cmd := exec.CommandContext(t.Context(), python, strings.Fields(testCommand)[1:]...)
-	cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "PYTHONDONTWRITEBYTECODE=1"}
+	cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "PYTHONDONTWRITEBYTECODE=1", "AT_HOME=yes"}
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		t.Fatalf("the project's tests do not fail:\n%s", out)

@@ -36,6 +36,7 @@ type world struct {
 	data     string
 	home     string
 	log      *botLog
+	apiURL   string
 	env      []string // further variables of the bot
 }
 
@@ -52,7 +53,7 @@ func newWorld(t *testing.T, redisURL string, p smallProject) *world {
 		}
 	})
 	dir := t.TempDir()
-	w := &world{t: t, github: gh, repo: "acme/prices", redisURL: redisURL, data: filepath.Join(dir, "data"), home: filepath.Join(dir, "home"), log: newBotLog()}
+	w := &world{t: t, github: gh, apiURL: gh.APIURL(), repo: "acme/prices", redisURL: redisURL, data: filepath.Join(dir, "data"), home: filepath.Join(dir, "home"), log: newBotLog()}
 	key, err := appKey()
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +82,7 @@ func (w *world) environ() []string {
 	return append([]string{
 		"PATH=" + strings.Join([]string{"/usr/local/bin", "/usr/bin", "/bin", os.Getenv("PATH")}, ":"),
 		"HOME=" + w.home, "CULPRIT_DATA=" + w.data, "REDIS_URL=" + w.redisURL,
-		"GITHUB_API_URL=" + strings.TrimRight(w.github.APIURL(), "/"),
+		"GITHUB_API_URL=" + strings.TrimRight(w.apiURL, "/"),
 		fmt.Sprintf("GITHUB_APP_ID=%d", w.app.ID),
 		"GITHUB_APP_PRIVATE_KEY=" + string(w.app.PrivateKeyPEM()),
 		"GITHUB_WEBHOOK_SECRET=" + w.app.WebhookSecret,
