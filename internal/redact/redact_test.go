@@ -187,18 +187,25 @@ func TestLongLinesAreCutWithoutCuttingASecret(t *testing.T) {
 	t.Parallel()
 	secret := "s3cr3t-of-the-process"
 	r := New(secret)
-	for at := 60 << 10; at < 66<<10; at += 37 {
-		text := strings.Repeat("y", at) + secret + strings.Repeat("z", 20<<10) + secret
+	// A long line is cut where overlap bytes remain, once half as much more
+	// than a maxLine is there. Secrets lie across the end of the first maxLine
+	// and across the cut in every way.
+	for off := range len(secret) + 2 {
+		text := strings.Repeat("y", maxLine+1-off) + secret + strings.Repeat("z", maxLine/2) + secret +
+			strings.Repeat("z", overlap-1-2*len(secret)+off) + secret
 		var b bytes.Buffer
 		w := r.Writer(&b)
 		if _, err := io.WriteString(w, text); err != nil {
 			t.Fatal(err)
 		}
+		if b.Len() < maxLine {
+			t.Fatalf("the line was not cut: %d bytes are out", b.Len())
+		}
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(b.String(), "s3cr3t") || strings.Count(b.String(), "[REDACTED:secret]") != 2 {
-			t.Fatalf("at %d the secret survives or its marker is missing", at)
+		if strings.Contains(b.String(), "s3cr3t") || strings.Contains(b.String(), "process") || strings.Count(b.String(), "[REDACTED:secret]") != 3 {
+			t.Fatalf("by %d bytes across the cut: a secret survives or a marker is missing", off)
 		}
 	}
 }

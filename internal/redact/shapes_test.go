@@ -90,7 +90,8 @@ func TestOrdinaryTextIsLeftAlone(t *testing.T) {
 
 // TestFalsePositivesOnGoSources counts what is taken from the sources of Go's
 // standard library, some hundred megabytes of code, tests and test data
-// without any secret of anyone.
+// without any secret of anyone. Under the race detector it takes a part of
+// the files.
 func TestFalsePositivesOnGoSources(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -102,12 +103,19 @@ func TestFalsePositivesOnGoSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := New()
+	every, allowed := 1, 60
+	if raceDetector {
+		every, allowed = 32, 15
+	}
 	count := map[string]int{}
-	var size, files int
+	var size, files, met int
 	var seen []string
 	err = filepath.WalkDir(filepath.Join(strings.TrimSpace(string(root)), "src"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
+		}
+		if met++; met%every != 0 {
+			return nil
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -134,7 +142,7 @@ func TestFalsePositivesOnGoSources(t *testing.T) {
 		}
 	}
 	t.Logf("%d false positives in %d files, %d MB: %v\n%s", total, files, size>>20, count, strings.Join(seen, "\n"))
-	if total > 60 {
-		t.Errorf("%d false positives, at most 60 are allowed", total)
+	if total > allowed {
+		t.Errorf("%d false positives, at most %d are allowed", total, allowed)
 	}
 }
