@@ -156,7 +156,7 @@ func TestTextsStayWithinTheLimitAndWhole(t *testing.T) {
 	long := strings.Repeat("word @all #1 | `x` ", 300)
 	for i := range 200 {
 		id := fmt.Sprintf("H%d", i+10)
-		s.Tasks = append(s.Tasks, session.Task{ID: id, Title: long, Wave: 1, Status: session.Completed, Verdict: session.Refuted, Findings: long, EvidenceAgainst: strings.Repeat("a.go:1 — "+long+"\n", 50)})
+		s.Tasks = append(s.Tasks, session.Task{ID: id, Title: long, Wave: 1, Status: session.Completed, Verdict: session.Refuted, Findings: long, EvidenceAgainst: strings.Repeat("a.go:1 — "+long+"\n", 8)})
 		s.RootCause.SearchSummary.Tried = append(s.RootCause.SearchSummary.Tried, session.Probe{Index: i, Commit: session.Commit{SHA: fmt.Sprintf("%040x", i), Subject: long}, Outcome: session.Passed, Reason: long})
 		s.NotChecked = append(s.NotChecked, long)
 		s.Stages = append(s.Stages, session.StageRecord{Name: "fix", Note: long})
