@@ -9,11 +9,17 @@ import (
 	"sync"
 
 	"culprit/internal/experiment/ddmin"
+	"culprit/internal/patch"
 	"culprit/internal/session"
 )
 
 // maxFixRuns bounds the runs that the search for one candidate may cost.
 const maxFixRuns = 60
+
+// maxFixRunsLarge bounds them for a change of more than maxKept hunks: they
+// stand and fall together, as the investigation has found, and a revert of most
+// of them is no fix that a bot should offer.
+const maxFixRunsLarge = 16
 
 // maxSingles is how many hunks are tried one by one when they do not revert
 // together.
@@ -120,6 +126,7 @@ type Candidates struct {
 	offered   []string // patches
 	last      *session.Fix
 	conflicts []string
+	refused   string // why a revert is not allowed as a fix
 	note      string
 
 	mu    sync.Mutex                     // combinations are tried in parallel
@@ -224,6 +231,10 @@ func (c *Candidates) candidate(ctx context.Context, hunks []session.Hunk) (*sess
 		return nil, nil
 	}
 	c.offered = append(c.offered, fix.Patch)
+	if bad := patch.Check(fix.Hunks, patch.Policy{IsTestFile: c.lab.Language.IsTestFile}); len(bad) > 0 {
+		c.refused = bad[0].String()
+		return nil, nil
+	}
 	obs, err := c.run(ctx, edits, "fix")
 	if err != nil {
 		return nil, err
@@ -299,6 +310,8 @@ func (c *Candidates) why() string {
 		return "The culprit changes no file that a fix may touch."
 	case c.last != nil:
 		return "No revert is left that makes the test pass and was not found wanting."
+	case c.refused != "":
+		return fmt.Sprintf("No smaller part was found than one that is not allowed as a fix: %s.", c.refused)
 	case len(c.tried) == 0 && conflicts != "":
 		return fmt.Sprintf("No revert applies without force: %s.", conflicts)
 	}
@@ -342,6 +355,9 @@ func (c *Candidates) smallestOfMinimal(ctx context.Context) ([]session.Hunk, err
 
 // smallestOfAll: any part of the culprit whose absence mends the test today.
 func (c *Candidates) smallestOfAll(ctx context.Context) ([]session.Hunk, error) {
+	if c.refused != "" && len(c.cause.Minimal) > maxKept {
+		return nil, nil // what is hardly more leads no further
+	}
 	return c.smallest(ctx, c.hunks)
 }
 
@@ -384,7 +400,11 @@ func (c *Candidates) smallest(ctx context.Context, hunks []session.Hunk) ([]sess
 		}
 		return ddmin.Unresolved, err
 	}
-	best, _, err := minimal(ctx, pool, test, ddmin.Options{Parallel: c.lab.slots, MaxTests: maxFixRuns})
+	limit := maxFixRuns
+	if len(pool) > maxKept {
+		limit = maxFixRunsLarge
+	}
+	best, _, err := minimal(ctx, pool, test, ddmin.Options{Parallel: c.lab.slots, MaxTests: limit})
 	switch {
 	case errors.Is(err, ddmin.ErrNotReproduced):
 		// What is left of the change without its conflicts may not build as a

@@ -187,6 +187,19 @@ func TestNecessityIsBoundedByHunksAndBudget(t *testing.T) {
 	}
 }
 
+func TestARevertThatIsTooLargeIsNotOffered(t *testing.T) {
+	t.Parallel()
+	bug := map[int]string{}
+	for i := range 400 {
+		bug[i] = "BUG"
+	}
+	_, l, s := regress(t, map[string]string{"code": lines(400, nil), "a_test": "BUG"}, map[string]string{"code": lines(400, bug)})
+	rep := NewFixer(l).Fix(t.Context(), s, *s.Task("FIX-H1"))
+	if rep.Result != session.FixFailed || !strings.Contains(rep.Findings, "lines are changed, at most 600 are allowed") {
+		t.Errorf("%s: %s", rep.Result, rep.Findings)
+	}
+}
+
 func TestWhyThereIsNoFixIsCounted(t *testing.T) {
 	t.Parallel()
 	// A later commit brings the failure a second time, so that no revert of the
