@@ -9,10 +9,10 @@ FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 BIN := bin/culprit
 
-.PHONY: help demo test check lint vuln bench fuzz build image clean
+.PHONY: help demo test check lint vuln bench eval-culprit fuzz build image clean
 
 help: ## list the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## the main job on this machine: webhook, queue, worker, comment, fix pull request
 	$(GO) run ./cmd/bot demo
@@ -35,6 +35,9 @@ vuln: ## govulncheck against the Go vulnerability database (needs the network)
 
 bench: ## benchmarks
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
+
+eval-culprit: ## real regressions of public repositories: CLONES=folder of clones (docs/regressions.md)
+	CLONES='$(CLONES)' GO='$(GO)' scripts/eval-culprit $(CASES)
 
 fuzz: ## each fuzz target for FUZZTIME (default 30s)
 	@$(GO) list ./... | while read -r pkg; do \
