@@ -117,11 +117,15 @@ var leaseCases = map[string]func(*fixture){
 		f.state(r.ID, queue.Done)
 	},
 	"a checkpoint over the limit leaves the one before": func(f *fixture) {
+		f.opts.MaxCheckpoint = 64 << 10
+		q, err := queue.Open(f.ctx(), f.opts)
+		f.ok(err)
+		f.Queue = q
 		f.enqueue(queue.Job{})
 		c := f.claim()
-		_, err := c.Checkpoint(f.ctx(), []byte("small"))
+		_, err = c.Checkpoint(f.ctx(), []byte("small"))
 		f.ok(err)
-		noise := make([]byte, 9<<20)
+		noise := make([]byte, f.opts.MaxCheckpoint) // and what packing adds
 		_, _ = rand.Read(noise)
 		_, err = c.Checkpoint(f.ctx(), noise)
 		f.is(err, queue.ErrTooLarge)
