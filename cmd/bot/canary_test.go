@@ -178,7 +178,7 @@ func TestNoSecretOfTheRunIsWrittenOrPublished(t *testing.T) {
 
 	bot := w.start("--mode", "quick")
 	startByCI(w, p)
-	if !eventually(t, 60*time.Second, "the session ends", func() bool { return w.completed() > 0 && w.idle() }) {
+	if !eventually(t, 2*time.Minute, "the session ends", func() bool { return w.completed() > 0 && w.idle() }) {
 		t.Fatalf("log:\n%s", w.log)
 	}
 	bot.terminate(t, 15*time.Second)

@@ -102,7 +102,7 @@ func TestKilledAfterEachKindOfWriteNothingIsRepeated(t *testing.T) {
 // is empty when the session has ended.
 func (w *world) firstWrite(bot *botProcess, known map[string]bool) string {
 	w.t.Helper()
-	limit := time.NewTimer(60 * time.Second)
+	limit := time.NewTimer(2 * time.Minute)
 	defer limit.Stop()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -152,7 +152,7 @@ func TestStoppedMidwayTheNextStartGoesOnAtOnce(t *testing.T) {
 		}
 		bot = w.launch(flags...)
 	}
-	if !eventually(t, 60*time.Second, "the session ends", func() bool { return w.completed() > 0 && w.idle() }) {
+	if !eventually(t, 2*time.Minute, "the session ends", func() bool { return w.completed() > 0 && w.idle() }) {
 		t.Fatalf("log:\n%s", w.log)
 	}
 	if code := bot.terminate(t, 15*time.Second); code != exitOK {
@@ -198,7 +198,7 @@ func startByIssue(w *world, p smallProject) {
 // has ended.
 func (w *world) live(bot *botProcess, seen map[string]bool, m moment) {
 	w.t.Helper()
-	limit := time.NewTimer(60 * time.Second)
+	limit := time.NewTimer(2 * time.Minute)
 	defer limit.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -234,7 +234,7 @@ func (w *world) finish() {
 	w.t.Helper()
 	bot := w.launch(killFlags...)
 	w.works(bot)
-	if !eventually(w.t, 60*time.Second, "the session ends", func() bool { return w.completed() > 0 && w.idle() }) {
+	if !eventually(w.t, 2*time.Minute, "the session ends", func() bool { return w.completed() > 0 && w.idle() }) {
 		w.t.Fatalf("log:\n%s", w.log)
 	}
 	if code := bot.terminate(w.t, 15*time.Second); code != exitOK {

@@ -171,7 +171,7 @@ func TestEachBadRequestGetsTheRightAnswer(t *testing.T) {
 	}
 	payload.name, payload.code, payload.says = "Redis back", 202, "enqueued"
 	w.mustAnswer(bot, payload)
-	if !eventually(t, 60*time.Second, "the session ends after Redis was away", func() bool { return w.completed() > 0 && w.idle() }) {
+	if !eventually(t, 2*time.Minute, "the session ends after Redis was away", func() bool { return w.completed() > 0 && w.idle() }) {
 		t.Fatalf("log:\n%s", w.log)
 	}
 	if code := bot.terminate(t, 15*time.Second); code != exitOK {
