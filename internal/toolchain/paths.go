@@ -6,16 +6,21 @@ import (
 )
 
 // IsTestFile reports whether a path holds tests or what only tests use, by
-// the conventions of the languages.
+// the conventions of the languages. The cases and expectations that a test
+// reads are part of it: a fix that took some away would weaken the test.
 func IsTestFile(p string) bool {
 	base, ext := path.Base(p), path.Ext(p)
 	stem := strings.TrimSuffix(base, ext)
 	for _, dir := range strings.Split(path.Dir(p), "/") {
-		switch dir {
-		case "testdata", "__tests__", "__mocks__", "__snapshots__", "__fixtures__", "fixtures":
+		switch strings.ToLower(strings.ReplaceAll(dir, "-", "_")) {
+		case "testdata", "test_data", "testcases", "test_cases", "_test", "_tests", "__tests__", "__mocks__", "__snapshots__", "__fixtures__", "fixtures", "testfixtures", "test_fixtures", "goldens", "golden":
 			return true
-		case "test", "tests", "spec":
-			if languageOf(p) != "" || ext == ".snap" {
+		case "test", "tests":
+			if !IsModuleFile(p) && !IsLockFile(p) {
+				return true
+			}
+		case "spec":
+			if languageOf(p) != "" {
 				return true
 			}
 		}
@@ -32,7 +37,7 @@ func IsTestFile(p string) bool {
 	case "Java":
 		return strings.HasSuffix(stem, "Test") || strings.HasSuffix(stem, "Tests") || strings.HasSuffix(stem, "IT") || strings.HasSuffix(stem, "Spec") || strings.HasPrefix(stem, "Test")
 	}
-	return ext == ".snap"
+	return ext == ".snap" || ext == ".golden"
 }
 
 // lockfiles of the package managers, by file name.
