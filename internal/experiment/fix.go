@@ -311,7 +311,7 @@ func (c *Candidates) why() string {
 	case c.last != nil:
 		return "No revert is left that makes the test pass and was not found wanting."
 	case c.refused != "":
-		return fmt.Sprintf("No smaller part was found than one that is not allowed as a fix: %s.", c.refused)
+		return fmt.Sprintf("The smallest revert that was found is not allowed as a fix: %s.", c.refused)
 	case len(c.tried) == 0 && conflicts != "":
 		return fmt.Sprintf("No revert applies without force: %s.", conflicts)
 	}

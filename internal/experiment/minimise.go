@@ -128,10 +128,12 @@ func (st *study) minimise(ctx context.Context, loc *located, cause *session.Root
 		cause.Minimal = append(cause.Minimal, kept(ch.code[i], len(minimal)))
 	}
 	switch {
-	case errors.Is(err, errEntangled), errors.Is(err, errSpent):
-		cause.MinimalNote = "not proved minimal: " + firstLine(err.Error())
+	case errors.Is(err, errEntangled):
+		cause.MinimalNote = "not proved minimal: " + errEntangled.Error()
 	case errors.Is(err, ErrBudget):
 		cause.MinimalNote = "not proved minimal: the session's limit was reached"
+	case err != nil && !errors.Is(err, errSpent):
+		cause.MinimalNote = "not proved minimal: " + firstLine(err.Error())
 	case err != nil || stats.Exhausted:
 		cause.MinimalNote = orWord(cause.MinimalNote, "not proved minimal: "+errSpent.Error())
 	}
