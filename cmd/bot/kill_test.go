@@ -174,7 +174,7 @@ func TestStoppedMidwayTheNextStartGoesOnAtOnce(t *testing.T) {
 }
 
 // killFlags: a short lease, so that another life takes over soon.
-var killFlags = []string{"--lease", "2s", "--mode", "quick"}
+var killFlags = []string{"--lease", "4s", "--mode", "quick"}
 
 func startByCI(w *world, p smallProject) { w.t.Helper(); w.redCI("main", p.log) }
 
