@@ -55,7 +55,7 @@ func confirm(ctx context.Context, e *env) (Outcome, error) {
 		return nil, err
 	}
 	if len(c.Suite.NewFailures) > 0 {
-		return e.unproven(fmt.Sprintf("with the fix %d tests fail that passed before: %s", len(c.Suite.NewFailures), list(c.Suite.NewFailures)))
+		return e.unproven("with the fix these tests fail that passed before: " + list(c.Suite.NewFailures))
 	}
 	if err := e.proveScript(ctx, "verify.sh", report.VerifyScript(s), true); err != nil {
 		return nil, err

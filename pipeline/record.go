@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"strings"
 
 	"culprit/internal/report"
 	"culprit/internal/session"
@@ -69,7 +70,7 @@ func nextStep(s *session.Session) string {
 		}
 		return "Review patches/" + s.Fix.Task + ".patch, run verify.sh, apply it with git am."
 	case session.ResultRootCause:
-		return "The cause is confirmed and no fix is proposed: " + s.Reason + ". Fix it by hand at " + where(s) + "."
+		return "The cause is confirmed and no fix is proposed: " + strings.TrimRight(s.Reason, ".") + ". Fix it by hand at " + where(s) + "."
 	case session.ResultFlaky:
 		return "Make the test independent of what the report names, then run it as often as the report's rate demands."
 	case session.ResultNotReproduced:
