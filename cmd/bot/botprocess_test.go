@@ -136,6 +136,17 @@ func (p *botProcess) kill() {
 	<-p.done
 }
 
+// dump lets a process that hangs write the stacks of its goroutines to the log.
+func (p *botProcess) dump() {
+	_ = p.cmd.Process.Signal(syscall.SIGQUIT)
+	limit := time.NewTimer(5 * time.Second)
+	defer limit.Stop()
+	select {
+	case <-p.done:
+	case <-limit.C:
+	}
+}
+
 // terminate asks the process to stop and returns its exit code; -1 when it had
 // to be killed.
 func (p *botProcess) terminate(t *testing.T, within time.Duration) int {

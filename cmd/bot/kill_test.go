@@ -248,6 +248,7 @@ func (w *world) works(bot *botProcess) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), 30*time.Second)
 	defer cancel()
 	if w.log.await(ctx, bot.from, `msg="taking jobs"`, bot.done) == "" {
+		bot.dump()
 		w.t.Fatalf("the bot does not take jobs:\n%s", w.log)
 	}
 }

@@ -83,7 +83,7 @@ func openService(ctx context.Context, cfg config.Config, logTo io.Writer, now fu
 	for _, secret := range cfg.WebhookSecrets {
 		s.redactor.Add(secret)
 	}
-	s.log = slog.New(slog.NewTextHandler(s.redactor.Writer(logTo), nil))
+	s.log = slog.New(slog.NewTextHandler(s.redactor.Records(logTo), nil))
 	// The client's own logger would write to the standard error past redaction.
 	redis.SetLogger(redisLog{s.log})
 	defer func() {

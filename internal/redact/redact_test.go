@@ -289,3 +289,27 @@ func BenchmarkBytes(b *testing.B) {
 		r.Bytes(text)
 	}
 }
+
+// A log that shows a record only when the next one comes misleads whoever
+// watches it, and loses the last one when its process is killed.
+func TestRecordsArePassedOnAtOnce(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	r := New("box=wrap\nsecond-line-of-the-secret")
+	held, records := r.Writer(&out), r.Records(&out)
+	if _, err := held.Write([]byte("box=wrap\n")); err != nil || out.Len() != 0 {
+		t.Fatalf("the stream passes on what may begin a secret: %q, %v", out.String(), err)
+	}
+	for _, tt := range []struct{ record, want string }{
+		{"taking jobs box=wrap\n", "taking jobs box=wrap\n"},
+		{"key=box=wrap\nsecond-line-of-the-secret\n", "key=[REDACTED:secret]\n"},
+	} {
+		out.Reset()
+		if n, err := records.Write([]byte(tt.record)); err != nil || n != len(tt.record) {
+			t.Errorf("write %q: %d, %v", tt.record, n, err)
+		}
+		if out.String() != tt.want {
+			t.Errorf("record %q becomes %q, want %q", tt.record, out.String(), tt.want)
+		}
+	}
+}

@@ -23,6 +23,23 @@ const (
 // over 64 KiB excepted, which may be redacted more than needed).
 func (r *Redactor) Writer(w io.Writer) io.WriteCloser { return &writer{r: r, w: w} }
 
+// Records returns a writer for a log: each Write is one record, as those of
+// log/slog are, and is passed on at once, without secrets. Writer would hold a
+// record back whose end may begin a secret, and a log must not lag behind.
+func (r *Redactor) Records(w io.Writer) io.Writer { return records{r, w} }
+
+type records struct {
+	r *Redactor
+	w io.Writer
+}
+
+func (w records) Write(p []byte) (int, error) {
+	if _, err := w.w.Write(w.r.Bytes(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
 type writer struct {
 	r      *Redactor
 	w      io.Writer

@@ -163,13 +163,15 @@ func (w *watch) members(all map[int]stat) map[int]bool {
 }
 
 // killStrays kills what the command left behind and returns how many processes
-// that were. It repeats until a look finds nothing, because a process may fork
-// while it is looked for.
+// that were. It repeats until two looks in a row find nothing: a process may
+// fork while it is looked for, and one that has just been started shows its
+// environment only a moment later.
 func (w *watch) killStrays() int {
 	if w.marker == "" {
 		return 0
 	}
 	killed := map[int]bool{}
+	quiet := 0
 	for range 100 {
 		all := processes()
 		mine := w.members(all)
@@ -193,7 +195,9 @@ func (w *watch) killStrays() int {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 			reap(pid)
 		}
-		if alive == 0 {
+		if alive > 0 {
+			quiet = 0
+		} else if quiet++; quiet == 2 {
 			break
 		}
 		time.Sleep(2 * time.Millisecond)
