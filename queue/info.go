@@ -103,6 +103,7 @@ func infoOf(f map[string]string) Info {
 		Summary: f["summary"], Stop: Signal(f["stop"]), Replaced: f["by"],
 		EnqueuedAt: microTime(f["enqueued"]), StartedAt: microTime(f["started"]),
 		EndedAt: microTime(f["ended"]), Reported: f["reported"] == "1",
+		Since: microTime(f["since"]), History: historyOf(f["history"]),
 	}
 	if f["payload"] != "" {
 		info.Payload = []byte(f["payload"])
@@ -112,6 +113,19 @@ func infoOf(f map[string]string) Info {
 		info.DueAt = microTime(f["due"])
 	}
 	return info
+}
+
+func historyOf(lines string) []Change {
+	var out []Change
+	for line := range strings.SplitSeq(lines, "\n") {
+		at, rest, ok := strings.Cut(line, " ")
+		if !ok {
+			continue
+		}
+		state, why, _ := strings.Cut(rest, " ")
+		out = append(out, Change{At: microTime(at), To: State(state), Why: strings.ToValidUTF8(why, "\uFFFD")})
+	}
+	return out
 }
 
 // maxText bounds reasons, summaries and progress lines, in bytes.

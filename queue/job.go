@@ -109,4 +109,13 @@ type Info struct {
 	DueAt      time.Time // snoozed or retrying: not before; running: end of lease
 	EndedAt    time.Time // zero: has not ended
 	Reported   bool      // its end was told on GitHub, see Queue.TakeReport
+	Since      time.Time // when it came into its State
+	History    []Change  // its states, oldest first; of very many the latest
+}
+
+// A Change is one step of a job's history.
+type Change struct {
+	At  time.Time
+	To  State
+	Why string // for Running, the worker; else the reason, if any; at most 160 bytes
 }

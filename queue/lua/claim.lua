@@ -11,7 +11,7 @@ if before then return answer(before) end -- sent again after a lost answer
 
 for _, state in ipairs({'retrying', 'snoozed'}) do
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. 'state:' .. state, '-inf', int(now), 'LIMIT', 0, 50)) do
-    move(id, get(id), 'queued')
+    move(id, get(id), 'queued', nil, 'due')
   end
 end
 
@@ -56,7 +56,7 @@ while true do
       set(id, h, {fence = fence, worker = worker, token = token, started = h.started or int(now)})
       count('claimed')
       count('waited', int(math.max(0, now - tonumber(h.since))))
-      move(id, h, 'running', now + lease)
+      move(id, h, 'running', now + lease, worker)
       return answer(id)
     end
   end

@@ -56,7 +56,7 @@ if twin then
       set(twin, h, {prio = job.prio})
     end
   end
-  if h.state == 'snoozed' then move(twin, h, 'queued') end
+  if h.state == 'snoozed' then move(twin, h, 'queued', nil, 'woken by another request') end
   remember(twin)
   count('merged')
   return {'merged', twin}

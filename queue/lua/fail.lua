@@ -14,6 +14,6 @@ elseif delay < 0 or n >= most then
   finish(id, h, to, reason)
 else
   set(id, h, {reason = reason})
-  move(id, h, to, now + delay)
+  move(id, h, to, now + delay, reason)
 end
 return close(id, h, 'fail', to)

@@ -140,9 +140,20 @@ end
 
 local function turn_of(h) return tonumber(h.enqueued) - tonumber(h.prio) * ageing end
 
+-- past is a job's history with one more line: when, which state, and why or by
+-- whom. The oldest lines go first when it grows long.
+local function past(h, to, why)
+  local line = int(now) .. ' ' .. to
+  if why and why ~= '' then line = line .. ' ' .. string.sub(string.gsub(why, '%c', ' '), 1, 160) end
+  if not h.history then return line end
+  local all = h.history .. '\n' .. line
+  while #all > 3000 do all = string.sub(all, string.find(all, '\n', 1, true) + 1) end
+  return all
+end
+
 -- move is the only way from one state to another. score is that of the new
--- state's set; a queued job keeps the age it has.
-local function move(id, h, to, score)
+-- state's set; a queued job keeps the age it has. why goes into its history.
+local function move(id, h, to, score, why)
   if to == 'queued' then score = tonumber(h.enqueued) end
   local from, group, inst = h.state, group_of(h), h.inst or ''
   if from then redis.call('ZREM', base .. 'state:' .. from, id) end
@@ -164,7 +175,7 @@ local function move(id, h, to, score)
     add_busy('all', 1)
   end
   redis.call('ZADD', base .. 'state:' .. to, int(score), id)
-  set(id, h, {state = to, due = int(score), since = int(now)})
+  set(id, h, {state = to, due = int(score), since = int(now), history = past(h, to, why)})
   if settle(group) and to ~= 'running' then wake('job') end
 end
 
@@ -188,7 +199,7 @@ local function finish(id, h, to, reason)
     redis.call('ZADD', base .. 'expiring', int(now), id)
   end
   count(to)
-  move(id, h, to, now)
+  move(id, h, to, now, reason)
   if to ~= 'done' then
     redis.call('ZADD', base .. 'reports', int(now), id)
     wake('report')
@@ -243,7 +254,7 @@ local function crashed(id, h, why, most)
     finish(id, h, to, why)
   else
     set(id, h, {reason = why})
-    move(id, h, to)
+    move(id, h, to, nil, why)
   end
   return to
 end

@@ -8,6 +8,6 @@ if h.stop then
   finish(id, h, to, h.reason)
 else
   count('released')
-  move(id, h, to)
+  move(id, h, to, nil, 'given back by ' .. h.worker)
 end
 return close(id, h, 'release', to)

@@ -15,5 +15,5 @@ if terminal[h.state] then
   set(id, h, {enqueued = int(tick())})
 end
 count('retried')
-move(id, h, 'queued')
+move(id, h, 'queued', nil, 'retried by a person')
 return {'ok', 'queued'}

@@ -8,6 +8,6 @@ if h.stop then
   finish(id, h, to, h.reason)
 else
   set(id, h, {reason = reason})
-  move(id, h, to, till)
+  move(id, h, to, till, reason)
 end
 return close(id, h, 'snooze', to)

@@ -5,6 +5,6 @@ local h = get(id)
 if h.stop then
   finish(id, h, h.stop, h.reason)
 else
-  move(id, h, 'queued')
+  move(id, h, 'queued', nil, 'the claim was not answered')
 end
 return {'ok', id}
