@@ -18,24 +18,35 @@ var checkpointScript = script("checkpoint")
 const maxUnpacked = 64
 
 // Checkpoint keeps the state of the work, so that another worker goes on from
-// it (CR22), and renews the lease. It replaces the one before. ErrTooLarge: it
-// is more than Options.MaxCheckpoint after compression, and the one before
-// stays.
-func (c *Claim) Checkpoint(ctx context.Context, state []byte) (Signal, error) {
+// it (CR22), and renews the lease. It replaces the one before.
+//
+// step tells how far the work is. More than in any checkpoint before is
+// progress: crashes until then no longer count towards Options.MaxCrashes, so
+// that a long job survives any number of killed workers, but not a stage that
+// kills each of them.
+//
+// ErrTooLarge: the state is more than Options.MaxCheckpoint after compression.
+// The one before stays, and the step counts all the same.
+func (c *Claim) Checkpoint(ctx context.Context, state []byte, step int64) (Signal, error) {
 	packed, err := pack(state)
 	if err != nil {
 		return SignalNone, fmt.Errorf("checkpoint job %s: %w", c.ID, err)
 	}
 	limit := c.q.opts.MaxCheckpoint
+	var tooLarge error
 	if len(packed) > limit || len(state)/maxUnpacked > limit {
-		return SignalNone, fmt.Errorf("checkpoint job %s: %w: %d bytes, %d compressed; the limit is %d compressed",
+		tooLarge = fmt.Errorf("checkpoint job %s: %w: %d bytes, %d compressed; the limit is %d compressed",
 			c.ID, ErrTooLarge, len(state), len(packed), limit)
+		packed = nil
 	}
-	s, err := c.call(ctx, "checkpoint", checkpointScript, c.q.opts.Lease.Microseconds(), packed)
-	if isLost(err) {
+	s, err := c.call(ctx, "checkpoint", checkpointScript, c.q.opts.Lease.Microseconds(), step, packed)
+	switch {
+	case isLost(err):
 		return SignalLost, err
+	case err != nil:
+		return SignalNone, err
 	}
-	return Signal(s), err
+	return Signal(s), tooLarge
 }
 
 // LoadCheckpoint returns the last checkpoint of a job, also of one that ended

@@ -26,10 +26,11 @@ var (
 // over and nothing was changed.
 type Claim struct {
 	Job
-	Fence   int64  // higher than that of any earlier claim of any job
-	Attempt int    // from 1; failures count, crashes and releases do not
-	Crashes int    // earlier workers that died or lost the lease
-	Resume  []byte // the last checkpoint; nil: none
+	Fence        int64  // higher than that of any earlier claim of any job
+	Attempt      int    // from 1; failures count, crashes and releases do not
+	Crashes      int    // earlier workers that died or lost the lease
+	CrashesInRow int    // those of them since the work last made progress, see Checkpoint
+	Resume       []byte // the last checkpoint; nil: none
 
 	// EnqueuedAt and StartedAt are when the job came and was first claimed.
 	EnqueuedAt, StartedAt time.Time
@@ -68,7 +69,7 @@ func (q *Queue) claim(ctx context.Context, worker, token string) (*Claim, time.D
 		return nil, 0, fmt.Errorf("claim job: %w", err)
 	}
 	c := &Claim{
-		Job: info.Job, Fence: info.Fence, Attempt: info.Attempt + 1, Crashes: info.Crashes,
+		Job: info.Job, Fence: info.Fence, Attempt: info.Attempt + 1, Crashes: info.Crashes, CrashesInRow: info.CrashesInRow,
 		EnqueuedAt: info.EnqueuedAt, StartedAt: info.StartedAt,
 		q: q, worker: worker, token: token,
 	}

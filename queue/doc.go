@@ -30,8 +30,9 @@
 // holder renews the lease by Heartbeat, presents the number with each operation
 // and asks Valid before it publishes. A worker that lost its lease is refused
 // with ErrLost, whatever it believes. Reap gives the jobs of dead workers to
-// others; that is a crash, counted apart from failures, and Options.MaxCrashes
-// of them bury the job. Fail retries by kind with backoff and jitter, Snooze
+// others, Abandon at once if the worker is known to be dead; that is a crash,
+// counted apart from failures. Options.MaxCrashes of them in a row, without a
+// Checkpoint that tells of progress between them, bury the job. Fail retries by kind with backoff and jitter, Snooze
 // waits without cost, Release gives the job back at once. A Pool does all of
 // this for a Handler.
 //

@@ -98,7 +98,7 @@ func infoOf(f map[string]string) Info {
 			RefTime: microTime(f["reftime"]), Repository: f["repo"], Installation: f["inst"],
 			Priority: Priority(num("prio")),
 		},
-		State: State(f["state"]), Attempt: num("attempt"), Crashes: num("crashes"), Merges: num("merges"),
+		State: State(f["state"]), Attempt: num("attempt"), Crashes: num("crashes"), CrashesInRow: num("row"), Merges: num("merges"),
 		Fence: fence, Worker: f["worker"], Progress: f["progress"], Reason: f["reason"],
 		Summary: f["summary"], Stop: Signal(f["stop"]), Replaced: f["by"],
 		EnqueuedAt: microTime(f["enqueued"]), StartedAt: microTime(f["started"]),

@@ -92,9 +92,13 @@ type Receipt struct {
 // Info is what the queue knows of a job.
 type Info struct {
 	Job
-	State    State
-	Attempt  int // failures so far
-	Crashes  int // workers that died or lost the lease while they had it
+	State   State
+	Attempt int // failures so far
+	Crashes int // workers that died or lost the lease while they had it, in all
+	// CrashesInRow are those since the work last made progress (see
+	// Claim.Checkpoint): Options.MaxCrashes of them bury the job.
+	CrashesInRow int
+
 	Merges   int // later jobs of the same Key that were merged into it
 	Fence    int64
 	Worker   string // who has it, or had it last

@@ -99,7 +99,7 @@ func TestPoolsShareAQueue(t *testing.T) {
 			close(done)
 		}
 		mu.Unlock()
-		_, err := c.Checkpoint(context.WithoutCancel(ctx), []byte("half"))
+		_, err := c.Checkpoint(context.WithoutCancel(ctx), []byte("half"), 1)
 		mu.Lock()
 		busy[c.Repository]--
 		mu.Unlock()

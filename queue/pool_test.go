@@ -247,7 +247,7 @@ func TestPoolGivesBackAtShutdownFromTheCheckpoint(t *testing.T) {
 			if !errors.Is(context.Cause(ctx), queue.ErrShutdown) {
 				t.Errorf("cause %v", context.Cause(ctx))
 			}
-			if _, err := c.Checkpoint(context.WithoutCancel(ctx), []byte("half")); err != nil {
+			if _, err := c.Checkpoint(context.WithoutCancel(ctx), []byte("half"), 1); err != nil {
 				t.Error(err)
 			}
 			return queue.GiveUp(ctx.Err()) // what a careless handler does with a cancelled context

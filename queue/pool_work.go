@@ -16,7 +16,7 @@ func (p *Pool) work(hard context.Context, t *task) {
 	defer t.cancel(nil)
 	c := t.claim
 	log := p.opts.Log.With("job", c.ID, "delivery", c.Delivery, "fence", c.Fence)
-	log.Info("job claimed", "attempt", c.Attempt, "crashes", c.Crashes)
+	log.Info("job claimed", "attempt", c.Attempt, "crashes", c.Crashes, "crashes_in_row", c.CrashesInRow)
 	p.opts.Observe(Event{Kind: EventClaimed, Job: c.Job, State: Running, Took: t.began.Sub(c.EnqueuedAt)})
 
 	beat, stopBeat := context.WithCancel(hard)
@@ -185,7 +185,7 @@ func (p *Pool) reap(ctx context.Context) {
 		}
 		for _, info := range append(recovered, dead...) {
 			p.opts.Log.Warn("took job from a silent worker", "job", info.ID, "worker", info.Worker,
-				"crashes", info.Crashes, "state", info.State)
+				"crashes", info.Crashes, "crashes_in_row", info.CrashesInRow, "state", info.State)
 			p.opts.Observe(Event{Kind: EventRecovered, Job: info.Job, State: info.State})
 		}
 		if err != nil || len(recovered)+len(dead) < reapBatch {

@@ -33,6 +33,9 @@ type machine struct {
 	hand    []*queue.Claim   // claims that somebody believes to have
 	owner   map[string]int64 // fence of the claim that is valid
 	fence   int64
+	crashes map[string]int // of each job since its last retry
+	inRow   map[string]int // of them since its last progress
+	steps   map[string]int64
 	untold  map[string]bool // ended and to be told
 	reports []*queue.Report
 	edges   map[[2]queue.State]bool
@@ -44,6 +47,7 @@ func newMachine(rt *rapid.T, rdb *redis.Client) *machine {
 	m := &machine{
 		ctx: context.Background(), rdb: rdb, prefix: queuetest.Prefix(), clock: queuetest.NewClock(),
 		states: map[string]queue.State{}, jobs: map[string]queue.Job{}, owner: map[string]int64{},
+		crashes: map[string]int{}, inRow: map[string]int{}, steps: map[string]int64{},
 		untold: map[string]bool{}, edges: map[[2]queue.State]bool{},
 	}
 	q, err := queue.Open(m.ctx, queue.Options{
@@ -147,6 +151,16 @@ func (m *machine) reap(rt *rapid.T) {
 			rt.Fatalf("reaped job %s, which nobody had", info.ID)
 		}
 		delete(m.owner, info.ID)
+		m.crashed(rt, info.ID, info.State)
+	}
+}
+
+// crashed counts a crash of a job and tells whether it had to bury it.
+func (m *machine) crashed(rt *rapid.T, id string, to queue.State) {
+	m.crashes[id]++
+	m.inRow[id]++
+	if to != queue.Cancelled && to != queue.Superseded && (to == queue.Dead) != (m.inRow[id] >= 3) {
+		rt.Fatalf("after %d crashes in a row job %s is %s", m.inRow[id], id, to)
 	}
 }
 
@@ -193,8 +207,12 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		},
 		"checkpoint": func(rt *rapid.T) {
 			c, valid := m.held(rt)
-			_, err := c.Checkpoint(m.ctx, []byte(fmt.Sprint(c.Fence)))
+			step := rapid.Int64Range(0, 4).Draw(rt, "step")
+			_, err := c.Checkpoint(m.ctx, []byte(fmt.Sprint(c.Fence)), step)
 			m.ends(rt, c, valid, false, err)
+			if valid && step > m.steps[c.ID] {
+				m.steps[c.ID], m.inRow[c.ID] = step, 0
+			}
 		},
 		"complete": func(rt *rapid.T) {
 			c, valid := m.held(rt)
@@ -218,8 +236,19 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		},
 		"crash": func(rt *rapid.T) {
 			c, valid := m.held(rt)
-			_, err := c.Crash(m.ctx, "panic")
+			s, err := c.Crash(m.ctx, "panic")
 			m.ends(rt, c, valid, true, err)
+			if valid {
+				m.crashed(rt, c.ID, s)
+			}
+		},
+		"abandon": func(rt *rapid.T) {
+			c, valid := m.held(rt)
+			s, err := m.Abandon(m.ctx, c.ID, c.Fence)
+			m.ends(rt, c, valid, true, err)
+			if valid {
+				m.crashed(rt, c.ID, s)
+			}
 		},
 		"cancel": func(rt *rapid.T) {
 			if _, err := m.Cancel(m.ctx, m.id(rt), "stop"); err != nil {
@@ -233,8 +262,11 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			if err != nil && !errors.As(err, &refused) {
 				rt.Fatal(err)
 			}
-			if err == nil {
+			if err == nil && m.states[id].Ended() {
 				delete(m.untold, id)
+				delete(m.crashes, id)
+				delete(m.inRow, id)
+				delete(m.steps, id)
 			}
 		},
 		"": m.check,
@@ -252,6 +284,9 @@ func (m *machine) check(rt *rapid.T) {
 			rt.Fatalf("job is lost: %v", err)
 		}
 		depth[info.State]++
+		if info.Crashes != m.crashes[id] || info.CrashesInRow != m.inRow[id] {
+			rt.Fatalf("job %s counts %d crashes, %d in a row; it had %d and %d", id, info.Crashes, info.CrashesInRow, m.crashes[id], m.inRow[id])
+		}
 		m.moved(rt, id, m.states[id], info.State)
 		m.states[id] = info.State
 		if (info.State == queue.Running) != (m.owner[id] != 0) {

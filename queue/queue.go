@@ -21,7 +21,7 @@ type Options struct {
 
 	Lease       time.Duration // how long a silent worker keeps a job (30 s)
 	MaxAttempts int           // failures that bury a job (5)
-	MaxCrashes  int           // crashes that bury a job (3)
+	MaxCrashes  int           // crashes in a row, without progress between them, that bury a job (3)
 	Backoff     Backoff       // between attempts
 	Ageing      time.Duration // waiting time that outweighs one class of priority (30 min)
 

@@ -6,8 +6,9 @@ import (
 )
 
 var (
-	reapScript  = script("reap")
-	purgeScript = script("purge")
+	reapScript    = script("reap")
+	purgeScript   = script("purge")
+	abandonScript = script("abandon")
 )
 
 // reapBatch bounds how long one script holds Redis.
@@ -15,7 +16,7 @@ const reapBatch = 100
 
 // Reap takes up to 100 jobs from workers whose lease ran out. Each lost lease
 // is a crash: the job goes back into the line (recovered), or is buried when
-// it crashed Options.MaxCrashes workers (dead), or ends as it was asked to
+// it crashed Options.MaxCrashes workers in a row (dead), or ends as it was asked to
 // (also in dead; see its State). Ends are told by whoever calls TakeReport. Any
 // number of workers may reap at any time.
 func (q *Queue) Reap(ctx context.Context) (recovered, dead []Info, err error) {
@@ -35,6 +36,21 @@ func (q *Queue) Reap(ctx context.Context) (recovered, dead []Info, err error) {
 		}
 	}
 	return recovered, dead, nil
+}
+
+// Abandon takes a job from the worker that claimed it with this fence and is
+// known to be dead, as after a restart on the same machine, so that nobody
+// waits for its lease. It is a crash, as in Reap. It returns Queued or Dead, or
+// the state of a stop that was asked. ErrLost: that claim is over already.
+func (q *Queue) Abandon(ctx context.Context, id string, fence int64) (State, error) {
+	got, err := q.run(ctx, abandonScript, id, fence, q.opts.MaxCrashes).StringSlice()
+	if err != nil {
+		return "", fmt.Errorf("abandon claim of job %s: %w", id, err)
+	}
+	if got[0] == "lost" {
+		return "", fmt.Errorf("abandon claim of job %s: %w", id, ErrLost)
+	}
+	return State(got[1]), nil
 }
 
 // Purge forgets up to 100 jobs of each state that ended longer ago than they

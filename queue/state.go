@@ -56,9 +56,9 @@ func Transitions() []Transition {
 
 		{Running, Done, "Complete"},
 		{Running, Retrying, "Fail, transient"},
-		{Running, Dead, "Fail, permanent or too often; Crash or Reap, too often"},
+		{Running, Dead, "Fail, permanent or too often; Crash, Reap or Abandon, too often in a row"},
 		{Running, Snoozed, "Snooze"},
-		{Running, Queued, "Release; Crash; Reap"},
+		{Running, Queued, "Release; Crash; Reap; Abandon"},
 		{Running, Cancelled, "any end but Complete after Cancel"},
 		{Running, Superseded, "any end but Complete after a newer SHA"},
 

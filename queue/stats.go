@@ -19,7 +19,7 @@ type Stats struct {
 	Paused    bool
 
 	// Totals count since the queue began: enqueued, duplicate, merged, stale,
-	// claimed, released, failed, crashed, reaped, retried, evicted, and the
+	// claimed, released, failed, crashed, reaped, abandoned, retried, evicted, and the
 	// ended states. Waited is the time all claimed jobs waited together.
 	Totals map[string]int64
 	Waited time.Duration

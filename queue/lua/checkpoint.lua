@@ -1,7 +1,13 @@
--- checkpoint: id, fence, worker, lease (us), bytes. Renews the lease.
-local id, lease, bytes = ARGV[6], tonumber(ARGV[9]), ARGV[10]
+-- checkpoint: id, fence, worker, lease (us), step, bytes (empty: the one before
+-- stays). Renews the lease. The work is further than ever with a higher step:
+-- crashes before it do not count towards burying the job.
+local id, lease, step, bytes = ARGV[6], tonumber(ARGV[9]), tonumber(ARGV[10]), ARGV[11]
 local h, answer = held(id, ARGV[7], ARGV[8], 'checkpoint')
 if not h then return answer end
 renew(id, h, lease)
-redis.call('SET', base .. 'checkpoint:' .. id, bytes)
+if bytes ~= '' then redis.call('SET', base .. 'checkpoint:' .. id, bytes) end
+if step > tonumber(h.step or '0') then
+  set(id, h, {step = int(step)})
+  clear(id, h, 'row')
+end
 return {'ok', h.stop or ''}

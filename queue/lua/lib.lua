@@ -220,9 +220,10 @@ end
 -- held returns the job if the fence is that of its present lease. Otherwise it
 -- returns nothing and the answer: what the same operation with the same fence
 -- came to when it is sent again after a lost answer, or that the lease is lost.
+-- Without a worker the fence alone counts.
 local function held(id, fence, worker, op)
   local h = get(id)
-  if h.state == 'running' and h.fence == fence and h.worker == worker then return h end
+  if h.state == 'running' and h.fence == fence and h.worker == (worker or h.worker) then return h end
   local before = h.closed and string.match(h.closed, '^' .. fence .. ':' .. op .. ':(%a+)$')
   if before then return nil, {'ok', before} end
   return nil, {'lost'}
@@ -240,18 +241,19 @@ local function renew(id, h, lease)
   set(id, h, {due = till})
 end
 
--- crashed takes a job from a worker that died, lost its lease or panicked.
+-- crashed takes a job from a worker that died, lost its lease or panicked. The
+-- crashes in a row, without progress between them, bury it.
 local function crashed(id, h, why, most)
-  local n = tonumber(h.crashes or '0') + 1
-  set(id, h, {crashes = n})
+  local row = tonumber(h.row or '0') + 1
+  set(id, h, {crashes = tonumber(h.crashes or '0') + 1, row = row})
   count('crashed')
   local to = 'queued'
   if h.stop then
     to = h.stop
     finish(id, h, to, h.reason)
-  elseif n >= most then
+  elseif row >= most then
     to = 'dead'
-    finish(id, h, to, why)
+    finish(id, h, to, why .. ' (crash ' .. row .. ' in a row without progress)')
   else
     set(id, h, {reason = why})
     move(id, h, to, nil, why)

@@ -10,7 +10,7 @@ if terminal[h.state] then
   if twin then return {'state', h.state, 'job ' .. twin .. ' is on the same already'} end
   redis.call('ZREM', base .. 'reports', id)
   redis.call('ZREM', base .. 'expiring', id)
-  clear(id, h, 'attempt', 'crashes', 'ended', 'stop', 'by', 'reported', 'reporter', 'reports', 'summary', 'reason')
+  clear(id, h, 'attempt', 'crashes', 'row', 'step', 'ended', 'stop', 'by', 'reported', 'reporter', 'reports', 'summary', 'reason')
   link(id, h)
   set(id, h, {enqueued = int(tick())})
 end

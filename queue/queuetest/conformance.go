@@ -73,6 +73,12 @@ func (f *fixture) ok(err error) {
 	}
 }
 
+// ok2 is ok for operations that also answer something else.
+func (f *fixture) ok2(_ any, err error) {
+	f.t.Helper()
+	f.ok(err)
+}
+
 func (f *fixture) is(err, want error) {
 	f.t.Helper()
 	if !errors.Is(err, want) {

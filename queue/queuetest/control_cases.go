@@ -96,7 +96,7 @@ var controlCases = map[string]func(*fixture){
 	"people can run an ended job again": func(f *fixture) {
 		r := f.enqueue(queue.Job{Key: "k"})
 		c := f.claim()
-		_, err := c.Checkpoint(f.ctx(), []byte("half"))
+		_, err := c.Checkpoint(f.ctx(), []byte("half"), 1)
 		f.ok(err)
 		var state *queue.StateError
 		if err := f.Retry(f.ctx(), r.ID); !errors.As(err, &state) || state.State != queue.Running {

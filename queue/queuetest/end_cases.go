@@ -2,6 +2,7 @@ package queuetest
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"culprit/queue"
@@ -110,6 +111,87 @@ var endCases = map[string]func(*fixture){
 		}
 		f.reports(r.ID + " dead")
 		f.reports()
+	},
+	"crashes with progress between them never bury the job, and without it three do": func(f *fixture) {
+		r := f.enqueue(queue.Job{})
+		crash := func() queue.Info {
+			f.clock.Advance(minute)
+			_, _, err := f.Reap(f.ctx())
+			f.ok(err)
+			return f.show(r.ID)
+		}
+		for n := 1; n <= 5; n++ {
+			c := f.claim()
+			if want := min(n-1, 1); c.Crashes != n-1 || c.CrashesInRow != want {
+				f.t.Fatalf("claim %d: %d crashes, %d in a row, want %d", n, c.Crashes, c.CrashesInRow, want)
+			}
+			_, err := c.Checkpoint(f.ctx(), []byte("further"), int64(n))
+			f.ok(err)
+			if info := f.show(r.ID); info.CrashesInRow != 0 {
+				f.t.Fatalf("%d in a row after progress", info.CrashesInRow)
+			}
+			crash()
+		}
+		// The same step again and one before it are no progress.
+		for n := 2; n <= 3; n++ {
+			c := f.claim()
+			for _, step := range []int64{5, 1} {
+				_, err := c.Checkpoint(f.ctx(), []byte("again"), step)
+				f.ok(err)
+			}
+			info := crash()
+			if info.Crashes != 4+n || info.CrashesInRow != n || info.State.Ended() != (n == 3) {
+				f.t.Fatalf("got %+v", info)
+			}
+		}
+		f.state(r.ID, queue.Dead)
+		if why := f.show(r.ID).Reason; !strings.Contains(why, "3 in a row") {
+			f.t.Fatalf("reason %q", why)
+		}
+		f.ok(f.Retry(f.ctx(), r.ID))
+		c := f.claim()
+		if c.Crashes != 0 || c.CrashesInRow != 0 {
+			f.t.Fatalf("after a retry: %+v", c)
+		}
+		// The counts began anew, so the first step is progress again.
+		f.ok2(c.Crash(f.ctx(), "panic"))
+		f.ok2(f.claim().Checkpoint(f.ctx(), nil, 1))
+		if info := f.show(r.ID); info.CrashesInRow != 0 || info.Crashes != 1 {
+			f.t.Fatalf("got %+v", info)
+		}
+	},
+	"who knows that a worker is dead need not wait for its lease": func(f *fixture) {
+		r := f.enqueue(queue.Job{Repository: "o/r", Installation: "1"})
+		c := f.claim()
+		_, err := f.Abandon(f.ctx(), r.ID, c.Fence-1)
+		f.is(err, queue.ErrLost)
+		_, err = f.Abandon(f.ctx(), "nosuchjob", c.Fence)
+		f.is(err, queue.ErrLost)
+		for range 2 { // sent again after a lost answer
+			if s, err := f.Abandon(f.ctx(), r.ID, c.Fence); err != nil || s != queue.Queued {
+				f.t.Fatalf("got %s, %v", s, err)
+			}
+		}
+		f.is(c.Valid(f.ctx()), queue.ErrLost)
+		for n := 1; n <= 2; n++ {
+			c = f.claim()
+			if c.Crashes != n || c.Attempt != 1 {
+				f.t.Fatalf("crashes %d, attempt %d", c.Crashes, c.Attempt)
+			}
+			_, err = f.Abandon(f.ctx(), r.ID, c.Fence)
+			f.ok(err)
+		}
+		f.state(r.ID, queue.Dead)
+		f.reports(r.ID + " dead")
+	},
+	"a job that was asked to stop ends when its dead worker is found": func(f *fixture) {
+		r := f.enqueue(queue.Job{})
+		c := f.claim()
+		f.ok2(f.Cancel(f.ctx(), r.ID, "stop"))
+		if s, err := f.Abandon(f.ctx(), r.ID, c.Fence); err != nil || s != queue.Cancelled {
+			f.t.Fatalf("got %s, %v", s, err)
+		}
+		f.reports(r.ID + " cancelled")
 	},
 	"a snooze costs no attempt and holds no slot": func(f *fixture) {
 		r := f.enqueue(queue.Job{Repository: "o/r"})

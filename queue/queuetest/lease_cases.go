@@ -61,7 +61,7 @@ var leaseCases = map[string]func(*fixture){
 				f.t.Fatalf("signal %q", s)
 			}
 			f.is(old.Valid(f.ctx()), queue.ErrLost)
-			_, err = old.Checkpoint(f.ctx(), []byte("stale"))
+			_, err = old.Checkpoint(f.ctx(), []byte("stale"), 9)
 			f.is(err, queue.ErrLost)
 			f.is(old.Complete(f.ctx(), ""), queue.ErrLost)
 			_, err = old.Fail(f.ctx(), nil, queue.Permanent, 0)
@@ -71,6 +71,8 @@ var leaseCases = map[string]func(*fixture){
 			_, err = old.Release(f.ctx())
 			f.is(err, queue.ErrLost)
 			_, err = old.Crash(f.ctx(), "")
+			f.is(err, queue.ErrLost)
+			_, err = f.Abandon(f.ctx(), old.ID, old.Fence)
 			f.is(err, queue.ErrLost)
 		}
 		f.state(r.ID, queue.Running)
@@ -92,9 +94,9 @@ var leaseCases = map[string]func(*fixture){
 		r := f.enqueue(queue.Job{})
 		c := f.claim()
 		state := bytes.Repeat([]byte("tasks.csv,"), 10000)
-		_, err := c.Checkpoint(f.ctx(), []byte("old"))
+		_, err := c.Checkpoint(f.ctx(), []byte("old"), 0)
 		f.ok(err)
-		_, err = c.Checkpoint(f.ctx(), state)
+		_, err = c.Checkpoint(f.ctx(), state, 0)
 		f.ok(err)
 		f.clock.Advance(minute)
 		_, _, err = f.Reap(f.ctx())
@@ -123,12 +125,21 @@ var leaseCases = map[string]func(*fixture){
 		f.Queue = q
 		f.enqueue(queue.Job{})
 		c := f.claim()
-		_, err = c.Checkpoint(f.ctx(), []byte("small"))
+		_, err = c.Checkpoint(f.ctx(), []byte("small"), 1)
 		f.ok(err)
 		noise := make([]byte, f.opts.MaxCheckpoint) // and what packing adds
 		_, _ = rand.Read(noise)
-		_, err = c.Checkpoint(f.ctx(), noise)
+		_, err = c.Checkpoint(f.ctx(), noise, 2)
 		f.is(err, queue.ErrTooLarge)
+		if _, err := c.Crash(f.ctx(), "panic"); err != nil {
+			f.t.Fatal(err)
+		}
+		c = f.claim()
+		_, err = c.Checkpoint(f.ctx(), noise, 3)
+		f.is(err, queue.ErrTooLarge)
+		if info := f.show(c.ID); info.CrashesInRow != 0 || info.Crashes != 1 {
+			f.t.Fatalf("progress counts although its state is too large: %+v", info)
+		}
 		got, err := f.LoadCheckpoint(f.ctx(), c.ID)
 		f.ok(err)
 		if string(got) != "small" {
