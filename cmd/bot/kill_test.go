@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"culprit/queue"
 )
 
 // A moment is when a life of the bot ends.
@@ -75,10 +78,12 @@ func TestKilledAfterEachKindOfWriteNothingIsRepeated(t *testing.T) {
 	t.Parallel()
 	p := newSmallProject(t)
 	w := newWorld(t, embeddedRedis(t).url, p)
-	bot := w.start(killFlags...)
+	// Nobody waits for the lease: the next life finds the session's folder.
+	flags := []string{"--lease", "10m", "--mode", "quick"}
+	bot := w.start(flags...)
 	startByIssue(w, p)
 	killedAt := map[string]bool{}
-	for len(killedAt) < maxCrashes-1 {
+	for {
 		kind := w.firstWrite(bot, killedAt)
 		if kind == "" {
 			break
@@ -86,7 +91,7 @@ func TestKilledAfterEachKindOfWriteNothingIsRepeated(t *testing.T) {
 		bot.kill()
 		killedAt[kind] = true
 		t.Logf("killed after %s", kind)
-		bot = w.launch(killFlags...)
+		bot = w.launch(flags...)
 	}
 	bot.kill()
 	w.finish()
@@ -110,7 +115,8 @@ func (w *world) firstWrite(bot *botProcess, known map[string]bool) string {
 		// People write too, but under other names.
 		all := w.github.Writes()
 		for _, c := range all[n:] {
-			if kind := c.Method + " " + c.Route; c.Actor == w.app.BotLogin() && !known[kind] {
+			kind := c.Method + " " + c.Route
+			if c.Actor == w.app.BotLogin() && !known[kind] && w.survivesAKill() {
 				return kind
 			}
 		}
@@ -125,6 +131,38 @@ func (w *world) firstWrite(bot *botProcess, known map[string]bool) string {
 		if n == len(w.github.Writes()) && w.completed() > 0 && w.idle() {
 			return ""
 		}
+	}
+}
+
+// A worker on another machine, with nothing of the first one's, takes over when
+// the lease of the killed one ends, and goes on from what the queue keeps.
+func TestAnotherMachineTakesOverByTheLease(t *testing.T) {
+	t.Parallel()
+	p := newSmallProject(t)
+	w := newWorld(t, embeddedRedis(t).url, p)
+	bot := w.start(killFlags...)
+	startByCI(w, p)
+	w.live(bot, map[string]bool{}, moment{lines: 8})
+	bot.kill()
+	w.data = filepath.Join(t.TempDir(), "another")
+	from := w.log.len()
+	w.finish()
+	w.mustBeWhole(p)
+	lines, _ := w.log.since(from)
+	var claims, opened []string
+	for _, line := range lines {
+		switch {
+		case strings.Contains(line, `msg="job claimed"`):
+			claims = append(claims, line)
+		case strings.Contains(line, `msg="session opened"`):
+			opened = append(opened, line)
+		}
+	}
+	if len(claims) != 1 || !strings.Contains(claims[0], "crashes=1") {
+		t.Errorf("want one claim after one crash, got %v", claims)
+	}
+	if len(opened) != 1 || strings.Contains(opened[0], "state=intake") || strings.Contains(opened[0], `state=""`) {
+		t.Errorf("the session began anew: %v", opened)
 	}
 }
 
@@ -173,7 +211,29 @@ func TestStoppedMidwayTheNextStartGoesOnAtOnce(t *testing.T) {
 	w.mustBeWhole(p)
 }
 
-// killFlags: a short lease, so that another life takes over soon.
+// survivesAKill reports whether one more kill leaves the job alive: three in a
+// row without progress between them bury it, and rightly so.
+func (w *world) survivesAKill() bool {
+	w.t.Helper()
+	for _, state := range queue.States() {
+		if state.Ended() {
+			continue
+		}
+		jobs, err := w.openQueue().List(w.t.Context(), state, 10)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, job := range jobs {
+			if job.CrashesInRow >= 2 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// killFlags: a short lease, for kills before the session has a folder by which
+// the next life knows that the last one is dead.
 var killFlags = []string{"--lease", "4s", "--mode", "quick"}
 
 func startByCI(w *world, p smallProject) { w.t.Helper(); w.redCI("main", p.log) }
@@ -211,7 +271,7 @@ func (w *world) live(bot *botProcess, seen map[string]bool, m moment) {
 				seen[text], progressed = true, true
 			}
 		}
-		if progressed && len(seen) >= m.lines || w.completed() > 0 {
+		if progressed && len(seen) >= m.lines && w.survivesAKill() || w.completed() > 0 {
 			break
 		}
 		select {

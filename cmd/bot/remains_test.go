@@ -17,22 +17,30 @@ import (
 	"culprit/queue"
 )
 
-// idle reports whether the queue has nothing to do any more.
-func (w *world) idle() bool {
+// openQueue connects to the bots' queue, once.
+func (w *world) openQueue() *queue.Queue {
 	w.t.Helper()
+	if w.queue != nil {
+		return w.queue
+	}
 	opts, err := redis.ParseURL(w.redisURL)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	client := redis.NewClient(opts)
-	defer client.Close()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Second)
-	defer cancel()
-	q, err := queue.Open(ctx, queue.Options{Redis: client})
-	if err != nil {
+	w.t.Cleanup(func() { _ = client.Close() })
+	if w.queue, err = queue.Open(w.t.Context(), queue.Options{Redis: client}); err != nil {
 		w.t.Fatal(err)
 	}
-	stats, err := q.Stats(ctx)
+	return w.queue
+}
+
+// idle reports whether the queue has nothing to do any more.
+func (w *world) idle() bool {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Second)
+	defer cancel()
+	stats, err := w.openQueue().Stats(ctx)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -71,12 +71,6 @@ type service struct {
 	ownCode  string            // see executor
 }
 
-// maxCrashes buries a job that ended that many workers. It is more than the
-// queue's own default: a session takes minutes, its worker may be killed for
-// what another process did (memory, an eviction), and it goes on where it
-// stood, so that a further try costs little.
-const maxCrashes = 15
-
 // openService connects what serve and work share.
 func openService(ctx context.Context, cfg config.Config, logTo io.Writer, now func() time.Time) (_ *service, err error) {
 	s := &service{cfg: cfg, redactor: redact.New(string(cfg.PrivateKey), cfg.RedisURL), now: now}
@@ -97,7 +91,7 @@ func openService(ctx context.Context, cfg config.Config, logTo io.Writer, now fu
 	if err := s.openRedis(ctx); err != nil {
 		return nil, err
 	}
-	if s.queue, err = queue.Open(ctx, queue.Options{Redis: s.redis, Lease: cfg.Lease, MaxCrashes: maxCrashes}); err != nil {
+	if s.queue, err = queue.Open(ctx, queue.Options{Redis: s.redis, Lease: cfg.Lease}); err != nil {
 		return nil, &session.UserError{Code: "redis-away", What: "Redis does not answer", Do: "check REDIS_URL and that the server runs: " + s.redactor.String(err.Error()), Err: err}
 	}
 	s.app, err = github.New(github.Config{

@@ -103,10 +103,15 @@ func (w *worker) do(ctx context.Context, c *queue.Claim, log *slog.Logger) (stri
 		}
 	}
 	defer folder.Close()
+	if err := keep(folder, c, c.Fence); err != nil {
+		return "", err
+	}
 	s.Attempt = c.Fence
 	log = log.With("session", s.ID)
 	log.Info("session opened", "state", s.State)
 	err = w.investigate(ctx, c, repo, folder, s, log)
+	// From here on the pool ends the claim: nobody may take this for a dead worker's.
+	err = errors.Join(err, keep(folder, c, 0))
 	return fmt.Sprintf("session %s: %s", s.ID, s.Result), err
 }
 

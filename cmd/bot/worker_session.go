@@ -16,8 +16,9 @@ import (
 
 type pipelineLog = pipeline.CILog
 
-// jobFile ties a session folder to the job that it belongs to, so that another
-// process finds it again, also when an embedded Redis has forgotten the job.
+// jobFile ties a session folder to the job that it belongs to and to the claim
+// that works in it, so that another process finds it again, also when an
+// embedded Redis has forgotten the job or its worker was killed.
 const jobFile = "job.json"
 
 // kept is the content of jobFile.
@@ -30,6 +31,7 @@ type kept struct {
 	Priority     int    `json:"priority"`
 	Payload      []byte `json:"payload"`
 	JobID        string `json:"job_id"`
+	Fence        int64  `json:"fence,omitempty"` // of the claim that has the folder; 0: it ended in order
 }
 
 // open finds the session of a job that ran before: in this machine's folders,
@@ -133,22 +135,32 @@ func (w *worker) create(c *queue.Claim, s *session.Session) (*session.Folder, *s
 	if err != nil {
 		return nil, nil, err
 	}
-	data, err := json.MarshalIndent(kept{
-		Key: c.Key, Ref: c.Ref, SHA: c.SHA, Repository: c.Repository, Installation: c.Installation,
-		Priority: int(c.Priority), Payload: c.Payload, JobID: c.ID,
-	}, "", "  ")
-	if err == nil {
-		err = errors.Join(folder.Write(jobFile, data), folder.Save(s))
-	}
-	if err != nil {
+	// The session first: a job file without one would be passed over.
+	if err := folder.Save(s); err != nil {
 		folder.Close()
 		return nil, nil, err
 	}
 	return folder, s, nil
 }
 
-// requeue puts unfinished sessions of this machine into the queue: an embedded
-// Redis starts empty. Jobs that the queue knows are merged into.
+// keep writes down whose folder it is. fence is that of the claim, or 0 when the
+// worker leaves in order.
+func keep(folder *session.Folder, c *queue.Claim, fence int64) error {
+	data, err := json.MarshalIndent(kept{
+		Key: c.Key, Ref: c.Ref, SHA: c.SHA, Repository: c.Repository, Installation: c.Installation,
+		Priority: int(c.Priority), Payload: c.Payload, JobID: c.ID, Fence: fence,
+	}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", jobFile, err)
+	}
+	return folder.Write(jobFile, data)
+}
+
+// requeue takes care of the unfinished sessions of this machine at start. A job
+// that the queue does not know (an embedded Redis starts empty, a failover may
+// lose the last writes) is put into it again. A job whose worker died here is
+// given back now, so that it does not wait for the lease. Any other is the
+// queue's business, above all one that ended.
 func (w *worker) requeue(ctx context.Context) (int, error) {
 	paths, err := filepath.Glob(filepath.Join(w.sessionsDir(), "*", jobFile))
 	if err != nil {
@@ -167,15 +179,47 @@ func (w *worker) requeue(ctx context.Context) (int, error) {
 		if err != nil || json.Unmarshal(data, &s) != nil || s.Done() {
 			continue
 		}
-		if _, err := w.queue.Enqueue(ctx, queue.Job{
-			Key: k.Key, Ref: k.Ref, SHA: k.SHA, Repository: k.Repository, Installation: k.Installation,
-			Priority: queue.Priority(k.Priority), Payload: k.Payload,
-		}); err != nil {
+		info, err := w.queue.Show(ctx, k.JobID)
+		switch {
+		case errors.Is(err, queue.ErrNotFound):
+			_, err = w.queue.Enqueue(ctx, queue.Job{
+				Key: k.Key, Ref: k.Ref, SHA: k.SHA, Repository: k.Repository, Installation: k.Installation,
+				Priority: queue.Priority(k.Priority), Payload: k.Payload,
+			})
+		case err == nil && info.State == queue.Running && info.Fence == k.Fence:
+			err = w.abandon(ctx, info, filepath.Dir(p))
+		case err == nil && info.State.Ended():
+			continue
+		}
+		if err != nil {
 			return n, err
 		}
 		n++
 	}
 	return n, nil
+}
+
+// abandon gives a job back whose worker had this folder, if that is dead: it
+// would hold the folder's lock otherwise. The lock is held meanwhile, so that
+// nobody begins.
+func (w *worker) abandon(ctx context.Context, info queue.Info, dir string) error {
+	folder, err := session.OpenFolder(dir, w.redactor.Bytes)
+	if errors.Is(err, session.ErrBusy) {
+		return nil // it lives
+	}
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	state, err := w.queue.Abandon(ctx, info.ID, info.Fence)
+	if errors.Is(err, queue.ErrLost) {
+		return nil // somebody else saw it
+	}
+	if err != nil {
+		return err
+	}
+	w.log.Warn("took job from a worker that died on this machine", "job", info.ID, "session", filepath.Base(dir), "worker", info.Worker, "state", state)
+	return nil
 }
 
 // checkpointed saves a session here and in the queue at each transition, so
@@ -195,9 +239,21 @@ func (s *checkpointed) Save(x *session.Session) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.claim.Checkpoint(s.ctx, archive)
+	_, err = s.claim.Checkpoint(s.ctx, archive, step(x))
 	if errors.Is(err, queue.ErrTooLarge) {
 		return nil // the local folder has it; only another machine could not go on
 	}
 	return err
+}
+
+// step tells the queue how far a session is: stages that finished, and within
+// one the rows that did. What a killed worker repeats does not raise it.
+func step(s *session.Session) int64 {
+	rows := int64(0)
+	for _, t := range s.Tasks {
+		if t.Status != session.Pending {
+			rows++
+		}
+	}
+	return int64(len(s.Stages))<<20 + rows
 }

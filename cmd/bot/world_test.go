@@ -18,6 +18,7 @@ import (
 
 	"culprit/internal/githubtest"
 	"culprit/internal/requiretest"
+	"culprit/queue"
 	"culprit/queue/embedded"
 )
 
@@ -37,7 +38,8 @@ type world struct {
 	home     string
 	log      *botLog
 	apiURL   string
-	env      []string // further variables of the bot
+	env      []string     // further variables of the bot
+	queue    *queue.Queue // see openQueue
 }
 
 func newWorld(t *testing.T, redisURL string, p smallProject) *world {
