@@ -51,6 +51,7 @@ var deciders = map[string]decider{
 	"issues":                    decideIssues,
 	"ping":                      decidePing,
 	"pull_request":              decidePullRequest,
+	"push":                      decidePush,
 	"repository":                decideRepository,
 	"workflow_run":              decideWorkflowRun,
 }

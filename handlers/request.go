@@ -17,6 +17,8 @@ const (
 	KindIssue   Kind = "issue"   // an issue or pull request was labelled
 	KindCI      Kind = "ci"      // a run concluded red
 	KindCommand Kind = "command" // a person gave a command or pressed a button
+
+	KindSettings Kind = "settings" // a push changed the repository's settings file
 )
 
 // A Request is the payload of a queue.Job: what to look at, in IDs. Everything

@@ -21,7 +21,7 @@ func confirm(ctx context.Context, e *env) (Outcome, error) {
 	if err := e.restore(ctx); err != nil {
 		return nil, err
 	}
-	if bad := patch.Check(s.Fix.Hunks, patch.Policy{IsTestFile: toolchain.IsTestFile}); len(bad) > 0 {
+	if bad := patch.Check(s.Fix.Hunks, patch.Policy{IsTestFile: toolchain.IsTestFile, Protected: s.Flags.Protected}); len(bad) > 0 {
 		return e.unproven("the patch is not allowed: " + bad[0].String())
 	}
 	c := &session.Confirmation{Timestamp: e.Clock.Now().UTC().Format(time.RFC3339)}

@@ -44,6 +44,7 @@ func commands() []command {
 		{"demo", "", "show the GitHub flow end to end on this machine: no account, no key", (*App).demo},
 		{"serve", "", "receive webhooks and queue jobs; with --work also do them", (*App).serve},
 		{"work", "", "take jobs from the queue and do them", (*App).work},
+		{"config", "[FILE]", "check a repository's settings file", (*App).checkConfig},
 		{"doctor", "", "check every prerequisite and say what to do", (*App).doctor},
 		{"version", "", "print the version", (*App).version},
 	}

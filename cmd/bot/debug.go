@@ -40,7 +40,7 @@ func debugFlagSet(f *debugFlags) *pflag.FlagSet {
 	fs.StringArrayVar(&f.overlay, "overlay", nil, "REV:PATH of a file, usually a test, that carries the reproduction; may be repeated")
 	fs.IntVarP(&f.concurrency, "concurrency", "c", 5, "hypotheses tested at a time")
 	fs.BoolVarP(&f.yes, "yes", "y", false, "ask nothing")
-	fs.StringVar(&f.mode, "mode", "full", "quick, full or deep (deep does what full does in this release)")
+	fs.StringVar(&f.mode, "mode", "", "quick, full or deep (deep does what full does in this release; default: the repository's setting, else full)")
 	fs.StringVar(&f.sandbox, "sandbox", "auto", "auto, bwrap or off (off: only for code that you would run yourself)")
 	fs.BoolVar(&f.json, "json", false, "print the result as JSON")
 	fs.StringVar(&f.out, "out", "", "folder of the session (default: sessions/ID in the data folder)")
@@ -103,6 +103,9 @@ func debugPath(fs *pflag.FlagSet, f *debugFlags) (string, error) {
 func (a *App) debugSession(f debugFlags, path string) (*session.Session, error) {
 	var problems []error
 	mode := session.Mode(f.mode)
+	if f.mode == "" {
+		mode = session.Full
+	}
 	if mode != session.Quick && mode != session.Full && mode != session.Deep {
 		problems = append(problems, fmt.Errorf("--mode %q: want quick, full or deep", f.mode))
 	}
@@ -140,7 +143,7 @@ func (a *App) debugSession(f debugFlags, path string) (*session.Session, error) 
 		Mode:   mode,
 		Flags: session.Flags{
 			Test: f.test, Setup: f.setup, Good: f.good, Bad: f.bad, Overlay: overlay,
-			Concurrency: f.concurrency, Yes: f.yes, MaxRuns: f.maxRuns, Timeout: f.timeout,
+			Concurrency: f.concurrency, Yes: f.yes, MaxRuns: f.maxRuns, Timeout: f.timeout, RunTimeout: f.runTimeout,
 		},
 		Symptom: session.Symptom{Title: title, Text: text},
 	}, nil
@@ -212,6 +215,12 @@ func (a *App) debugRun(ctx context.Context, f debugFlags, path string, s *sessio
 		return 0, checkoutError(path, err)
 	}
 	defer func() { err = errors.Join(err, mirror.Close()) }()
+	if resumed == nil {
+		if err := localSettings(ctx, mirror, s, f.mode); err != nil {
+			a.dropEmpty(folder)
+			return 0, err
+		}
+	}
 	screen := newScreen(a.Stderr, a.Now, f.quiet || f.json)
 	defer screen.Close()
 	screen.Line("session %s", s.ID)
@@ -226,7 +235,7 @@ func (a *App) debugRun(ctx context.Context, f debugFlags, path string, s *sessio
 	}
 	err = investigation{
 		session: s, store: folder, runs: folder, mirror: mirror, box: box, caches: cacheFolder(data, mirror),
-		publisher: silent{}, clock: clock(a.Now), runTimeout: f.runTimeout,
+		publisher: silent{}, clock: clock(a.Now),
 		progress: func(line string) { screen.Line("%s", line) }, seen: screen.Seen,
 	}.run(ctx)
 	if err != nil {

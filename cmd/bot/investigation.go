@@ -17,19 +17,18 @@ import (
 // investigation is one session with everything that it runs on. It is the same
 // for a local repository and for one on GitHub; what differs is the publisher.
 type investigation struct {
-	session    *session.Session
-	store      pipeline.Store
-	runs       experiment.Store
-	mirror     *checkout.Mirror
-	box        sandbox.Sandbox
-	caches     string // folder of this repository's build caches
-	ownCode    string // see executor
-	publisher  pipeline.Publisher
-	logs       pipeline.LogSource
-	clock      pipeline.Clock
-	runTimeout time.Duration
-	progress   func(line string)
-	seen       func(session.Trial, session.Observation)
+	session   *session.Session
+	store     pipeline.Store
+	runs      experiment.Store
+	mirror    *checkout.Mirror
+	box       sandbox.Sandbox
+	caches    string // folder of this repository's build caches
+	ownCode   string // see executor
+	publisher pipeline.Publisher
+	logs      pipeline.LogSource
+	clock     pipeline.Clock
+	progress  func(line string)
+	seen      func(session.Trial, session.Observation)
 }
 
 // run plugs the adapters together and takes the session to its end.
@@ -40,7 +39,7 @@ func (i investigation) run(ctx context.Context) (err error) {
 		History: w, Trees: w, Store: i.runs,
 		Executor: executor{box: i.box, caches: i.caches, ownCode: i.ownCode},
 		Language: language(newProject(ctx, w, s)),
-	}, labOptions(s, i.runTimeout, func(t session.Trial, o session.Observation) {
+	}, labOptions(s, func(t session.Trial, o session.Observation) {
 		if i.seen != nil {
 			i.seen(t, o)
 		}

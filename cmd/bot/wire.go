@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"time"
 
 	"culprit/internal/checkout"
 	"culprit/internal/evidence"
@@ -178,10 +177,10 @@ func (e executor) Execute(ctx context.Context, x experiment.Execution) (experime
 }
 
 // labOptions for a session.
-func labOptions(s *session.Session, runTimeout time.Duration, seen func(session.Trial, session.Observation)) experiment.Options {
+func labOptions(s *session.Session, seen func(session.Trial, session.Observation)) experiment.Options {
 	o := experiment.Options{
 		Parallel: min(s.Flags.Concurrency, max(2, runtime.NumCPU())), MaxRuns: s.Flags.MaxRuns, MaxTime: 0,
-		Timeout: runTimeout, Seen: seen,
+		Timeout: s.Flags.RunTimeout, Seen: seen,
 	}
 	if o.MaxRuns == 0 {
 		o.MaxRuns = pipeline.DefaultMaxRuns

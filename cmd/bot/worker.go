@@ -89,13 +89,17 @@ func (w *worker) do(ctx context.Context, c *queue.Claim, log *slog.Logger) (stri
 	if err != nil {
 		return "", err
 	}
+	if req.Kind == handlers.KindSettings {
+		return w.checkSettings(ctx, c, repo, req)
+	}
 	folder, s, err := w.open(c)
 	if err != nil {
 		return "", err
 	}
+	var refused *session.UserError
 	if folder == nil {
 		made, why, err := w.newSession(ctx, repo, req)
-		if err != nil || made == nil {
+		if made == nil || (err != nil && !errors.As(err, &refused)) {
 			return why, err
 		}
 		if folder, s, err = w.create(c, made); err != nil {
@@ -109,6 +113,9 @@ func (w *worker) do(ctx context.Context, c *queue.Claim, log *slog.Logger) (stri
 	s.Attempt = c.Fence
 	log = log.With("session", s.ID)
 	log.Info("session opened", "state", s.State)
+	if refused != nil {
+		return refused.What, w.refuse(ctx, c, repo, folder, s, refused)
+	}
 	err = w.investigate(ctx, c, repo, folder, s, log)
 	// From here on the pool ends the claim: nobody may take this for a dead worker's.
 	err = errors.Join(err, keep(folder, c, 0))
@@ -145,7 +152,7 @@ func (w *worker) investigate(ctx context.Context, c *queue.Claim, repo *github.R
 	defer pub.Close()
 	err = investigation{
 		session: s, store: &checkpointed{Folder: folder, ctx: ctx, claim: c}, runs: folder, mirror: mirror, box: w.box,
-		caches: cacheFolder(w.cfg.Data, mirror), ownCode: w.ownCode, publisher: tolerant{pub, log}, logs: ciLogs{repo}, clock: clock(w.now), runTimeout: w.cfg.RunTimeout,
+		caches: cacheFolder(w.cfg.Data, mirror), ownCode: w.ownCode, publisher: tolerant{pub, log}, logs: ciLogs{repo}, clock: clock(w.now),
 		progress: func(line string) {
 			log.Info("progress", "line", printable(line))
 			// The queue shows the last line to operators; a job does not fail for it.
@@ -154,15 +161,31 @@ func (w *worker) investigate(ctx context.Context, c *queue.Claim, repo *github.R
 	}.run(ctx)
 	var user *session.UserError
 	if errors.As(err, &user) && ctx.Err() == nil {
-		// What a person must change is said where the person looks.
-		s.Result, s.Reason, s.State = session.ResultStopped, user.Error(), session.StateDone
-		return errors.Join(folder.Save(s), pub.Final(ctx, s))
+		return end(ctx, folder, s, pub, user)
 	}
 	return err
 }
 
+// end stops a session for what a person must change, and says it where the
+// person looks.
+func end(ctx context.Context, folder *session.Folder, s *session.Session, pub *github.Publisher, why *session.UserError) error {
+	s.Result, s.Reason, s.State = session.ResultStopped, why.Error(), session.StateDone
+	return errors.Join(folder.Save(s), pub.Final(ctx, s))
+}
+
+// refuse ends a session before anything of the repository was looked at.
+func (w *worker) refuse(ctx context.Context, c *queue.Claim, repo *github.Repo, folder *session.Folder, s *session.Session, why *session.UserError) error {
+	pub, err := w.publisher(repo, s, c.Valid, nil)
+	if err != nil {
+		return err
+	}
+	defer pub.Close()
+	return end(ctx, folder, s, pub, why)
+}
+
 // newSession reads from GitHub what the request is about. A nil session means
-// that there is nothing to do, and why.
+// that there is nothing to do, and why; one beside a session.UserError is to
+// end with it.
 func (w *worker) newSession(ctx context.Context, repo *github.Repo, req handlers.Request) (*session.Session, string, error) {
 	if repo.Archived {
 		return nil, "the repository is archived", nil
@@ -188,12 +211,27 @@ func (w *worker) newSession(ctx context.Context, repo *github.Repo, req handlers
 			Issue: req.Issue, PR: req.PR, CheckRun: req.CheckRun, CheckSuite: req.CheckSuite, Run: req.Run,
 			Delivery: req.Delivery, Actor: req.Actor, Installation: req.Installation,
 		},
-		Flags: session.Flags{Concurrency: w.cfg.Concurrency, Yes: true, MaxRuns: w.cfg.MaxRuns, Timeout: w.cfg.Timeout},
+		Flags: session.Flags{Concurrency: w.cfg.Concurrency, Yes: true, MaxRuns: w.cfg.MaxRuns, Timeout: w.cfg.Timeout, RunTimeout: w.cfg.RunTimeout},
 	}
+	from := w.fromCI
 	if req.Issue > 0 {
-		return w.fromIssue(ctx, repo, s)
+		from = w.fromIssue
 	}
-	return w.fromCI(ctx, repo, s)
+	s, why, err := from(ctx, repo, s)
+	if err != nil || s == nil {
+		return nil, why, err
+	}
+	set, err := w.settings(ctx, repo, req.Installation)
+	if err != nil {
+		return s, "", err
+	}
+	if req.Kind == handlers.KindCI {
+		if why, ok := set.CISessions(s.Source.Ref, matchBranch); !ok {
+			return nil, why, nil
+		}
+	}
+	apply(set, s, req.Mode)
+	return s, "", nil
 }
 
 // fromIssue takes symptom and revision of an issue or pull request.

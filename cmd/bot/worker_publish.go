@@ -53,8 +53,12 @@ func (w *worker) push(ctx context.Context, repo *github.Repo, s *session.Session
 	bot := checkout.Signature{
 		Name: slug + "[bot]", Email: fmt.Sprintf("%d+%s[bot]@users.noreply.github.com", repo.App().ID(), slug), When: p.Date,
 	}
+	message := p.Message
+	if s.Flags.SignOff {
+		message = report.SignOff(message, bot.Name, bot.Email)
+	}
 	commit, err := mirror.Commit(ctx, checkout.NewCommit{
-		Parent: p.Base, Patch: []byte(p.Patch), Message: p.Message, Author: bot, Committer: bot,
+		Parent: p.Base, Patch: []byte(p.Patch), Message: message, Author: bot, Committer: bot,
 	})
 	if err != nil {
 		return "", err
@@ -170,8 +174,11 @@ func (texts) FindMarker(comment string) (string, bool) { return report.FindMarke
 func (texts) CommitMessage(s *session.Session) string  { return report.CommitMessage(s) }
 func (texts) BranchName(s *session.Session) string     { return report.BranchName(s) }
 func (texts) CheckRun(s *session.Session) github.CheckRunText {
-	c := report.CheckRun(s)
-	out := github.CheckRunText{Title: c.Title, Summary: c.Summary, Conclusion: c.Conclusion}
+	return checkRunText(report.CheckRun(s))
+}
+
+func checkRunText(c report.CheckRunText) github.CheckRunText {
+	out := github.CheckRunText{Title: c.Title, Summary: c.Summary, Text: c.Text, Conclusion: c.Conclusion}
 	for _, a := range c.Annotations {
 		out.Annotations = append(out.Annotations, github.Annotation(a))
 	}

@@ -231,7 +231,7 @@ func (c *Candidates) candidate(ctx context.Context, hunks []session.Hunk) (*sess
 		return nil, nil
 	}
 	c.offered = append(c.offered, fix.Patch)
-	if bad := patch.Check(fix.Hunks, patch.Policy{IsTestFile: c.lab.Language.IsTestFile}); len(bad) > 0 {
+	if bad := patch.Check(fix.Hunks, patch.Policy{IsTestFile: c.lab.Language.IsTestFile, Protected: c.s.Flags.Protected}); len(bad) > 0 {
 		c.refused = bad[0].String()
 		return nil, nil
 	}

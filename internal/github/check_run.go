@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	gh "github.com/google/go-github/v62/github"
 
@@ -31,7 +32,7 @@ const (
 type postedCheck struct {
 	id        int64
 	completed bool
-	output    string // title and summary
+	output    string // title, summary and text
 }
 
 // showCheck keeps the session's check run up to date, found by its external
@@ -79,7 +80,7 @@ func (p *Publisher) findCheck(ctx context.Context, v view) (*postedCheck, error)
 	if first == nil {
 		return nil, nil
 	}
-	return &postedCheck{first.GetID(), first.GetStatus() == "completed", outputKey(first.GetOutput().GetTitle(), first.GetOutput().GetSummary())}, nil
+	return &postedCheck{first.GetID(), first.GetStatus() == "completed", outputKey(first.GetOutput().GetTitle(), first.GetOutput().GetSummary(), first.GetOutput().GetText())}, nil
 }
 
 func (p *Publisher) createCheck(ctx context.Context, v view) error {
@@ -98,12 +99,12 @@ func (p *Publisher) createCheck(ctx context.Context, v view) error {
 	if err := r.wrap("create check run", err); err != nil {
 		return err
 	}
-	p.check = &postedCheck{id: made.GetID(), output: outputKey(v.check.Title, v.check.Summary)}
+	p.check = &postedCheck{id: made.GetID(), output: outputKey(v.check.Title, v.check.Summary, v.check.Text)}
 	return nil
 }
 
 func (p *Publisher) updateCheck(ctx context.Context, v view) error {
-	key := outputKey(v.check.Title, v.check.Summary)
+	key := outputKey(v.check.Title, v.check.Summary, v.check.Text)
 	if p.check.completed == v.final && p.check.output == key {
 		return nil
 	}
@@ -183,7 +184,11 @@ func (t CheckRunText) output(annotations []*gh.CheckRunAnnotation) *gh.CheckRunO
 	if title == "" {
 		title = CheckName
 	}
-	return &gh.CheckRunOutput{Title: &title, Summary: &summary, Annotations: annotations}
+	out := &gh.CheckRunOutput{Title: &title, Summary: &summary, Annotations: annotations}
+	if t.Text != "" {
+		out.Text = &t.Text
+	}
+	return out
 }
 
 func (t CheckRunText) conclusion() string {
@@ -222,4 +227,4 @@ func (v view) actions() []*gh.CheckRunAction {
 	return []*gh.CheckRunAction{{Label: "Stop", Description: "Stop this session", Identifier: ActionStop + suffix}}
 }
 
-func outputKey(title, summary string) string { return title + "\x00" + summary }
+func outputKey(parts ...string) string { return strings.Join(parts, "\x00") }

@@ -23,6 +23,7 @@ type Texts interface {
 type CheckRunText struct {
 	Title       string
 	Summary     string // Markdown
+	Text        string // Markdown: the details below the summary
 	Conclusion  string // when the session has ended: neutral unless it broke
 	Annotations []Annotation
 }
@@ -78,6 +79,7 @@ func (p *Publisher) render(s *session.Session, final bool) view {
 	}
 	v.check.Title = firstRunes(p.redact(v.check.Title), 250)
 	v.check.Summary = p.fit(v.check.Summary, maxText)
+	v.check.Text = p.fit(v.check.Text, maxText)
 	switch {
 	case s.Question != nil:
 		v.label = labelNeedsYou

@@ -19,7 +19,7 @@ func PullRequest(s *session.Session, recent ...string) PullRequestText {
 	return PullRequestText{
 		Title: titleText(s, recent, 120),
 		Body:  fit("pull", s, MaxText),
-		Draft: s.Confidence.Level != "high",
+		Draft: s.Flags.Draft || s.Confidence.Level != "high",
 	}
 }
 

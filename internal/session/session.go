@@ -79,6 +79,10 @@ type Flags struct {
 	MaxRuns     int           `json:"max_runs,omitempty"`   // 0 = default
 	Timeout     time.Duration `json:"timeout_ns,omitempty"` // of the whole session
 	SkipFix     bool          `json:"skip_fix,omitempty"`
+	RunTimeout  time.Duration `json:"run_timeout_ns,omitempty"` // of one run of the test command; 0 = default
+	Protected   []string      `json:"protected,omitempty"`      // patterns of paths that no fix touches, beside the built-in ones (GH6)
+	Draft       bool          `json:"draft,omitempty"`          // the fix pull request is a draft whatever the confidence
+	SignOff     bool          `json:"sign_off,omitempty"`       // the fix commit is signed off (Developer Certificate of Origin)
 }
 
 // Budget is what a session may use and has used (CR20).

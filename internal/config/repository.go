@@ -1,0 +1,64 @@
+package config
+
+import (
+	"time"
+)
+
+// RepositoryFile is where a repository keeps its settings. It is read from the
+// default branch only, which people with write access decide about (GH8, GH9).
+const RepositoryFile = ".github/culprit.yml"
+
+// Repository is the content of RepositoryFile. The zero value is a repository
+// that sets nothing. The tags are the whole table: they name each setting,
+// explain it, and say what it may be. Reading, checking, the JSON Schema and
+// docs/repository.md are made from them.
+type Repository struct {
+	Test  string `yaml:"test" max:"4096" doc:"Command that runs the failing tests, where they are not found by themselves. Runs in the sandbox at the root of the repository." example:"make test"`
+	Setup string `yaml:"setup" max:"4096" doc:"Command that prepares a fresh checkout (install dependencies, generate code). Only set-up may use the network." example:"npm ci"`
+	Mode  string `yaml:"mode" enum:"quick,full,deep" doc:"How much is looked at when the label or command does not say." example:"quick"`
+
+	CI     RepositoryCI     `yaml:"ci" doc:"What red CI starts by itself."`
+	Limits RepositoryLimits `yaml:"limits" doc:"Limits of one session. They can only lower those of the operator."`
+	Fix    RepositoryFix    `yaml:"fix" doc:"Fix pull requests."`
+}
+
+// RepositoryCI says which red CI starts a session.
+type RepositoryCI struct {
+	Enabled  *bool    `yaml:"enabled" doc:"false: red CI starts nothing; the label and the commands still do." example:"true"`
+	Branches []string `yaml:"branches" max:"50" doc:"Branches whose red CI starts a session, as patterns with *, ** and ?. Without it, all do." example:"[main, release/*]"`
+}
+
+// RepositoryLimits lower the operator's limits.
+type RepositoryLimits struct {
+	Runs        int      `yaml:"runs" min:"1" max:"1000000" doc:"Most experiment runs." example:"200"`
+	Concurrency int      `yaml:"concurrency" min:"1" max:"64" doc:"Hypotheses tested at a time." example:"2"`
+	Timeout     Duration `yaml:"timeout" doc:"Longest time of a session." example:"1h"`
+	RunTimeout  Duration `yaml:"run_timeout" doc:"Longest time of one run of the test command." example:"5m"`
+}
+
+// RepositoryFix says how fixes are offered.
+type RepositoryFix struct {
+	Enabled   *bool    `yaml:"enabled" doc:"false: the root cause is reported, and no pull request is opened." example:"true"`
+	Draft     string   `yaml:"draft" enum:"auto,always" doc:"auto: a draft unless confidence is high. always: a draft." example:"always"`
+	SignOff   *bool    `yaml:"sign_off" doc:"true: commits carry Signed-off-by of the App, as the Developer Certificate of Origin asks." example:"true"`
+	Protected []string `yaml:"protected" max:"200" doc:"Paths that no fix may touch, as patterns, beside the built-in ones (workflows, CODEOWNERS, this file …)." example:"[\"migrations/**\", \"**/*.pb.go\"]"`
+}
+
+// A Duration is written as 90s, 10m or 2h.
+type Duration time.Duration
+
+// CISessions reports whether red CI of a branch starts a session.
+func (r Repository) CISessions(branch string, match func(pattern, branch string) bool) (why string, ok bool) {
+	if r.CI.Enabled != nil && !*r.CI.Enabled {
+		return "ci.enabled is false in " + RepositoryFile, false
+	}
+	if len(r.CI.Branches) == 0 {
+		return "", true
+	}
+	for _, p := range r.CI.Branches {
+		if match(p, branch) {
+			return "", true
+		}
+	}
+	return "ci.branches in " + RepositoryFile + " does not name " + branch, false
+}

@@ -1,0 +1,244 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	yaml "go.yaml.in/yaml/v4"
+)
+
+// MaxRepositoryFile is the largest settings file that is read, in bytes.
+const MaxRepositoryFile = 64 << 10
+
+// A Problem is one thing that is wrong with a settings file.
+type Problem struct {
+	Line int // from 1
+	Text string
+}
+
+func (p Problem) String() string { return fmt.Sprintf("line %d: %s", p.Line, p.Text) }
+
+// ReadRepository reads a settings file over what base sets: an organisation's
+// defaults, then the repository's own. Lists replace, except for protected
+// paths, which add up. All problems are reported at once; with any, the result
+// must not be used.
+func ReadRepository(data []byte, base Repository) (Repository, []Problem) {
+	switch {
+	case len(data) > MaxRepositoryFile:
+		return base, []Problem{{1, fmt.Sprintf("the file has %d bytes; at most %d are read", len(data), MaxRepositoryFile)}}
+	case !utf8.Valid(data):
+		return base, []Problem{{1, "the file is not UTF-8"}}
+	}
+	var documents []yaml.Node
+	if err := yaml.Load(data, &documents, yaml.WithAllDocuments()); err != nil {
+		return base, []Problem{syntaxProblem(err)}
+	}
+	if len(documents) > 1 {
+		return base, []Problem{{documents[1].Line, "there is a second document; want one"}}
+	}
+	out := base
+	protected := slices.Clone(base.Fix.Protected)
+	if len(documents) == 0 {
+		return out, nil
+	}
+	root := &documents[0]
+	if root.Kind == yaml.DocumentNode {
+		if len(root.Content) == 0 {
+			return out, nil
+		}
+		root = root.Content[0]
+	}
+	var r reader
+	r.read(root, reflect.ValueOf(&out).Elem(), "", "")
+	for _, p := range protected {
+		if !slices.Contains(out.Fix.Protected, p) {
+			out.Fix.Protected = append(out.Fix.Protected, p)
+		}
+	}
+	if len(r.problems) > 0 {
+		slices.SortStableFunc(r.problems, func(a, b Problem) int { return a.Line - b.Line })
+		return base, r.problems
+	}
+	return out, nil
+}
+
+func syntaxProblem(err error) Problem {
+	var load *yaml.LoadError
+	if errors.As(err, &load) {
+		text := strings.TrimSpace(strings.TrimPrefix(load.Message, "yaml:"))
+		return Problem{max(load.Mark.Line, 1), "not valid YAML: " + text}
+	}
+	return Problem{1, "not valid YAML: " + strings.TrimPrefix(err.Error(), "yaml: ")}
+}
+
+// reader walks nodes and Go values side by side.
+type reader struct{ problems []Problem }
+
+func (r *reader) problem(n *yaml.Node, format string, args ...any) {
+	r.problems = append(r.problems, Problem{max(n.Line, 1), fmt.Sprintf(format, args...)})
+}
+
+// read sets v from a node; name is the setting's, tag its field's.
+func (r *reader) read(n *yaml.Node, v reflect.Value, name string, tag reflect.StructTag) {
+	if n.Kind == yaml.AliasNode || n.Anchor != "" {
+		r.problem(n, "%sanchors and aliases are not supported: write the value out", prefix(name))
+		return
+	}
+	if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
+		return // "ci:" with nothing below sets nothing
+	}
+	if _, ok := v.Interface().(Duration); ok {
+		r.duration(n, v, name)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		r.mapping(n, v, name)
+	case reflect.Pointer:
+		value := reflect.New(v.Type().Elem())
+		before := len(r.problems)
+		if r.read(n, value.Elem(), name, tag); len(r.problems) == before {
+			v.Set(value)
+		}
+	case reflect.Slice:
+		r.list(n, v, name, tag)
+	case reflect.Bool:
+		if n.Kind != yaml.ScalarNode || n.Tag != "!!bool" {
+			r.problem(n, "%swant true or false", prefix(name))
+			return
+		}
+		v.SetBool(strings.EqualFold(n.Value, "true"))
+	case reflect.Int:
+		number, err := strconv.ParseInt(n.Value, 10, 32)
+		low, high := bounds(tag)
+		if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || err != nil || int(number) < low || int(number) > high {
+			r.problem(n, "%swant a whole number from %d to %d", prefix(name), low, high)
+			return
+		}
+		v.SetInt(number)
+	case reflect.String:
+		r.text(n, v, name, tag)
+	}
+}
+
+func (r *reader) mapping(n *yaml.Node, v reflect.Value, name string) {
+	if n.Kind != yaml.MappingNode {
+		r.problem(n, "%swant settings, as in `%s`", prefix(name), "key: value")
+		return
+	}
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		field, ok := fieldOf(v.Type(), key.Value)
+		switch {
+		case key.Kind != yaml.ScalarNode || !ok:
+			r.problem(key, "%sis not a setting; there are %s", prefix(join(name, printableKey(key.Value))), strings.Join(keysOf(v.Type()), ", "))
+		case seen[key.Value]:
+			r.problem(key, "%sstands here twice", prefix(join(name, key.Value)))
+		default:
+			r.read(value, v.FieldByIndex(field.Index), join(name, key.Value), field.Tag)
+		}
+		seen[key.Value] = true
+	}
+}
+
+func (r *reader) list(n *yaml.Node, v reflect.Value, name string, tag reflect.StructTag) {
+	if n.Kind != yaml.SequenceNode {
+		r.problem(n, "%swant a list, as in `[a, b]`", prefix(name))
+		return
+	}
+	if _, most := bounds(tag); len(n.Content) > most {
+		r.problem(n, "%shas %d entries; at most %d are allowed", prefix(name), len(n.Content), most)
+		return
+	}
+	out := reflect.MakeSlice(v.Type(), 0, len(n.Content))
+	for i, item := range n.Content {
+		value := reflect.New(v.Type().Elem()).Elem()
+		r.read(item, value, fmt.Sprintf("%s[%d]", name, i), `max:"256"`)
+		out = reflect.Append(out, value)
+	}
+	v.Set(out)
+}
+
+func (r *reader) text(n *yaml.Node, v reflect.Value, name string, tag reflect.StructTag) {
+	if n.Kind != yaml.ScalarNode {
+		r.problem(n, "%swant a text", prefix(name))
+		return
+	}
+	if choices := tag.Get("enum"); choices != "" && !slices.Contains(strings.Split(choices, ","), n.Value) {
+		r.problem(n, "%swant one of %s", prefix(name), strings.ReplaceAll(choices, ",", ", "))
+		return
+	}
+	if _, most := bounds(tag); strings.TrimSpace(n.Value) == "" || len(n.Value) > most || strings.ContainsRune(n.Value, 0) {
+		r.problem(n, "%swant a text of 1 to %d bytes", prefix(name), most)
+		return
+	}
+	v.SetString(n.Value)
+}
+
+func (r *reader) duration(n *yaml.Node, v reflect.Value, name string) {
+	d, err := time.ParseDuration(n.Value)
+	if n.Kind != yaml.ScalarNode || err != nil || d < time.Second || d > 24*time.Hour {
+		r.problem(n, "%swant a duration from 1s to 24h, such as 90s, 10m or 2h", prefix(name))
+		return
+	}
+	v.SetInt(int64(d))
+}
+
+// bounds of a number, of a text's length in bytes or of a list's length.
+func bounds(tag reflect.StructTag) (low, high int) {
+	low, high = 0, 1024
+	if n, err := strconv.Atoi(tag.Get("min")); err == nil {
+		low = n
+	}
+	if n, err := strconv.Atoi(tag.Get("max")); err == nil {
+		high = n
+	}
+	return low, high
+}
+
+func fieldOf(t reflect.Type, key string) (reflect.StructField, bool) {
+	for i := range t.NumField() {
+		if f := t.Field(i); f.Tag.Get("yaml") == key {
+			return f, true
+		}
+	}
+	return reflect.StructField{}, false
+}
+
+func keysOf(t reflect.Type) []string {
+	var out []string
+	for i := range t.NumField() {
+		out = append(out, t.Field(i).Tag.Get("yaml"))
+	}
+	return out
+}
+
+func join(name, key string) string {
+	if name == "" {
+		return key
+	}
+	return name + "." + key
+}
+
+func prefix(name string) string {
+	if name == "" {
+		return ""
+	}
+	return name + ": "
+}
+
+// printableKey keeps a hostile key from reaching a terminal or a comment.
+func printableKey(s string) string {
+	q := strconv.QuoteToASCII(s)
+	if len(q) > 40 {
+		q = q[:36] + `…"`
+	}
+	return q
+}
