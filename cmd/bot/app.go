@@ -45,6 +45,7 @@ func commands() []command {
 		{"serve", "", "receive webhooks and queue jobs; with --work also do them", (*App).serve},
 		{"work", "", "take jobs from the queue and do them", (*App).work},
 		{"config", "[FILE]", "check a repository's settings file", (*App).checkConfig},
+		{"jobs", "VERB", "list, show, retry and cancel jobs; pause and drain the queue", (*App).jobs},
 		{"doctor", "", "check every prerequisite and say what to do", (*App).doctor},
 		{"version", "", "print the version", (*App).version},
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"golang.org/x/term"
 
@@ -76,14 +77,20 @@ func (s *screen) elapsed() string {
 	return s.now().Sub(s.start).Round(100 * time.Millisecond).String()
 }
 
-// printable replaces control characters.
+// printable replaces what can steer a terminal or make text look like another.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) {
+		if unprintable(r) {
 			return ' '
 		}
 		return r
 	}, s)
+}
+
+// unprintable are control characters, line and paragraph separators, and those
+// that change the direction of text.
+func unprintable(r rune) bool {
+	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
 }
 
 func isTerminal(w io.Writer) bool {
