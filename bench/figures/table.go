@@ -1,0 +1,59 @@
+package figures
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Table prints as Markdown with aligned columns, so that what a terminal
+// shows can be pasted into docs/benchmarks.md.
+type Table struct {
+	Title  string
+	Header []string
+	rows   [][]string
+}
+
+// Row adds a row; each value is written by fmt.Sprint.
+func (t *Table) Row(cells ...any) {
+	row := make([]string, len(cells))
+	for i, c := range cells {
+		row[i] = fmt.Sprint(c)
+	}
+	t.rows = append(t.rows, row)
+}
+
+// Print writes the table. The first column is aligned left, others right.
+func (t *Table) Print(w io.Writer) {
+	widths := make([]int, len(t.Header))
+	for _, row := range append([][]string{t.Header}, t.rows...) {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell), 3)
+		}
+	}
+	line := func(row []string) {
+		for i, cell := range row {
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if i == 0 {
+				fmt.Fprintf(w, "| %s%s ", cell, pad)
+			} else {
+				fmt.Fprintf(w, "| %s%s ", pad, cell)
+			}
+		}
+		fmt.Fprintln(w, "|")
+	}
+	fmt.Fprintf(w, "\n**%s**\n\n", t.Title)
+	line(t.Header)
+	for i, width := range widths {
+		if i == 0 {
+			fmt.Fprintf(w, "|%s", strings.Repeat("-", width+2))
+		} else {
+			fmt.Fprintf(w, "|%s:", strings.Repeat("-", width+1))
+		}
+	}
+	fmt.Fprintln(w, "|")
+	for _, row := range t.rows {
+		line(row)
+	}
+}
