@@ -4,19 +4,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"culprit/queue"
 )
 
-// A Decision is what becomes of a delivery. With neither Job nor Cancel the
+// A Decision is what becomes of a delivery. With neither Job nor Cancels the
 // delivery is ignored, and Reason says why.
 type Decision struct {
-	Job    *queue.Job
-	Cancel *queue.Match
-	// CheckActor is set when Cancel is the wish of a person, whose permission
-	// to write must be looked up before it is done.
+	Job     *queue.Job
+	Cancels []queue.Match // jobs to call off
+	// CheckActor is set when Cancels are the wish of a person, whose permission
+	// to write must be looked up before it is done. Whoever closes an issue,
+	// takes a label off or deletes a branch had GitHub's permission for it.
 	CheckActor *Actor
 	Reason     string
 }
@@ -39,31 +41,44 @@ type Rules struct {
 // send.
 var errMalformed = errors.New("malformed payload")
 
-type decider func(r Rules, delivery string, body []byte) (Decision, error)
+// decider decides about the actions of an event that can lead to anything;
+// none are named for an event that has no actions.
+type decider struct {
+	decide  func(r Rules, delivery string, body []byte) (Decision, error)
+	actions []string
+}
 
 // deciders is the list of events that mean something to us.
 var deciders = map[string]decider{
-	"check_run":                 decideCheckRun,
-	"check_suite":               decideCheckSuite,
-	"installation":              decideInstallation,
-	"installation_repositories": decideInstallationRepositories,
-	"issue_comment":             decideIssueComment,
-	"issues":                    decideIssues,
-	"ping":                      decidePing,
-	"pull_request":              decidePullRequest,
-	"push":                      decidePush,
-	"repository":                decideRepository,
-	"workflow_run":              decideWorkflowRun,
+	"check_run":                 {decideCheckRun, []string{"completed", "rerequested", "requested_action"}},
+	"check_suite":               {decideCheckSuite, []string{"completed"}},
+	"installation":              {decideInstallation, []string{"deleted", "suspend"}},
+	"installation_repositories": {decideInstallationRepositories, []string{"removed"}},
+	"issue_comment":             {decideIssueComment, []string{"created"}},
+	"issues":                    {decideIssues, []string{"labeled", "unlabeled", "closed", "deleted", "transferred"}},
+	"ping":                      {decidePing, []string{}},
+	"pull_request":              {decidePullRequest, []string{"labeled", "unlabeled", "closed"}},
+	"push":                      {decidePush, nil},
+	"repository":                {decideRepository, []string{"deleted", "archived"}},
+	"workflow_run":              {decideWorkflowRun, []string{"completed"}},
 }
 
 // Decide turns a delivery into a decision. It is a pure function of its
 // arguments; the error means that the payload is not what GitHub sends.
 func Decide(r Rules, event, delivery string, body []byte) (Decision, error) {
-	decide, ok := deciders[event]
+	d, ok := deciders[event]
 	if !ok {
 		return ignore("event is not used"), nil
 	}
-	return decide(r, delivery, body)
+	return d.decide(r, delivery, body)
+}
+
+// Matters reports whether a delivery of this event and action can lead to
+// anything but being ignored. Most do not, and this is known without their
+// payload.
+func Matters(event, action string) bool {
+	d, ok := deciders[event]
+	return ok && (d.actions == nil || slices.Contains(d.actions, action))
 }
 
 func ignore(format string, args ...any) Decision {
@@ -151,6 +166,11 @@ func threadKey(repository string, number int) string {
 	return strings.ToLower(fmt.Sprintf("%s#%d", repository, number))
 }
 
+// branchRef is the Job.Ref of a branch.
+func branchRef(repository, branch string) string {
+	return strings.ToLower(repository) + "@refs/heads/" + branch
+}
+
 // ciKey is the Job.Key of everything about red CI of one commit: the many
 // check runs, suites and workflow runs of it become one job (GH2).
 func ciKey(repository, sha string) string {
@@ -201,7 +221,7 @@ func decideRedRun(run redRun) (Decision, error) {
 	}
 	name := run.env.fullName()
 	job := run.request.job(ciKey(name, run.request.SHA), queue.PriorityCI)
-	job.Ref = strings.ToLower(name) + "@refs/heads/" + run.request.Ref
+	job.Ref = branchRef(name, run.request.Ref)
 	job.SHA = run.request.SHA
 	job.RefTime = run.moved
 	return Decision{Job: job, Reason: "run concluded red"}, nil

@@ -139,7 +139,13 @@ func TestEventsAreIgnoredForAReason(t *testing.T) {
 		"state label":           {"issues.labeled", set{"label.name": "debug:running"}, "label is not"},
 		"longer label":          {"issues.labeled", set{"label.name": "debugging"}, "label is not"},
 		"label in the middle":   {"issues.labeled", set{"label.name": "no-debug"}, "label is not"},
-		"unlabelled":            {"issues.labeled", set{"action": "unlabeled"}, "not labelled"},
+		"assigned":              {"issues.labeled", set{"action": "assigned"}, "not labelled"},
+		"other label gone":      {"issues.labeled", set{"action": "unlabeled", "label.name": "debug:running"}, "label is not"},
+		"label gone by a bot":   {"issues.labeled", set{"action": "unlabeled", "sender.type": "Bot"}, "by a bot"},
+		"closed while archived": {"issues.labeled", set{"action": "closed", "repository.archived": true}, "archived"},
+		"pushed":                {"push", set{"deleted": false, "after": sha}, "not to the default branch"},
+		"deleted tag":           {"push", set{"ref": "refs/tags/v1"}, "not to a branch"},
+		"repository added":      {"installation_repositories.removed", set{"action": "added"}, "no repository was removed"},
 		"label of a bot":        {"issues.labeled", set{"sender.type": "Bot"}, "by a bot"},
 		"label of some [bot]":   {"issues.labeled", set{"sender.login": "x[bot]"}, "by a bot"},
 		"label of the App":      {"issues.labeled", set{"sender.login": "culprit[bot]"}, "by a bot"},
@@ -176,7 +182,7 @@ func TestEventsAreIgnoredForAReason(t *testing.T) {
 			t.Parallel()
 			event, _, _ := strings.Cut(c.fixture, ".")
 			d, err := handlers.Decide(rules, event, "d-1", payload(t, c.fixture, c.changes))
-			if err != nil || d.Job != nil || d.Cancel != nil || !strings.Contains(d.Reason, c.reason) {
+			if err != nil || d.Job != nil || d.Cancels != nil || !strings.Contains(d.Reason, c.reason) {
 				t.Errorf("decision is %+v, %v; want it ignored for %q", d, err, c.reason)
 			}
 		})
@@ -186,13 +192,46 @@ func TestEventsAreIgnoredForAReason(t *testing.T) {
 	}
 }
 
+// What Matters leaves out leads to nothing whatever its payload says.
+func TestActionsThatDoNotMatterAreIgnored(t *testing.T) {
+	t.Parallel()
+	entries, err := os.ReadDir("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".json")
+		if !ok {
+			continue
+		}
+		event, _, _ := strings.Cut(name, ".")
+		for _, action := range []string{
+			"", "added", "archived", "closed", "completed", "created", "deleted", "edited", "labeled", "opened", "published", "removed", "rerequested",
+			"requested", "requested_action", "suspend", "synchronize", "transferred", "unlabeled", "unsuspend",
+		} {
+			if handlers.Matters(event, action) {
+				continue
+			}
+			checked++
+			d, err := handlers.Decide(rules, event, "d-1", payload(t, name, set{"action": action}))
+			if err != nil || d.Job != nil || d.Cancels != nil {
+				t.Errorf("%s %s does not matter, but the decision is %+v, %v", event, action, d, err)
+			}
+		}
+	}
+	if checked < 100 || handlers.Matters("star", "created") || !handlers.Matters("push", "") || !handlers.Matters("issues", "labeled") {
+		t.Errorf("%d actions do not matter", checked)
+	}
+}
+
 func TestEventsCallJobsOff(t *testing.T) {
 	t.Parallel()
 	ann := &handlers.Actor{Installation: 77, Owner: "octo", Repo: "calc", Login: "ann"}
 	for name, c := range map[string]struct {
 		fixture string
 		changes set
-		match   queue.Match
+		match   queue.Match // the first
 		actor   *handlers.Actor
 	}{
 		"uninstalled":         {"installation.deleted", nil, queue.Match{Installation: "77"}, nil},
@@ -201,6 +240,12 @@ func TestEventsCallJobsOff(t *testing.T) {
 		"repository archived": {"repository.deleted", set{"action": "archived"}, queue.Match{Repository: "octo/calc"}, nil},
 		"issue deleted":       {"issues.labeled", set{"action": "deleted"}, queue.Match{Key: "octo/calc#12"}, nil},
 		"issue transferred":   {"issues.labeled", set{"action": "transferred"}, queue.Match{Key: "octo/calc#12"}, nil},
+		"issue closed":        {"issues.labeled", set{"action": "closed", "issue.state": "closed", "label": nil}, queue.Match{Key: "octo/calc#12"}, nil},
+		"label taken off":     {"issues.labeled", set{"action": "unlabeled", "label.name": "debug:deep"}, queue.Match{Key: "octo/calc#12"}, nil},
+		"PR closed":           {"pull_request.labeled", set{"action": "closed", "label": nil, "pull_request.state": "closed"}, queue.Match{Key: "octo/calc#12"}, nil},
+		"PR unlabelled":       {"pull_request.labeled", set{"action": "unlabeled"}, queue.Match{Key: "octo/calc#12"}, nil},
+		"branch deleted":      {"push", nil, queue.Match{Ref: "octo/calc@refs/heads/topic"}, nil},
+		"repository removed":  {"installation_repositories.removed", nil, queue.Match{Repository: "octo/calc", Installation: "77"}, nil},
 		"stop command":        {"issue_comment.created", set{"comment.body": "/debug stop"}, queue.Match{Key: "octo/calc#12"}, ann},
 		"stop button of an issue": {"check_run.completed", set{"action": "requested_action", "requested_action.identifier": "stop#12", "check_run.app.id": 4242},
 			queue.Match{Key: "octo/calc#12"}, ann},
@@ -211,7 +256,7 @@ func TestEventsCallJobsOff(t *testing.T) {
 			t.Parallel()
 			event, _, _ := strings.Cut(c.fixture, ".")
 			d, err := handlers.Decide(rules, event, "d-1", payload(t, c.fixture, c.changes))
-			if err != nil || d.Job != nil || d.Cancel == nil || *d.Cancel != c.match {
+			if err != nil || d.Job != nil || len(d.Cancels) == 0 || d.Cancels[0] != c.match {
 				t.Fatalf("decision is %+v, %v", d, err)
 			}
 			if (d.CheckActor == nil) != (c.actor == nil) || (c.actor != nil && *d.CheckActor != *c.actor) {
@@ -239,6 +284,10 @@ func TestPayloadsThatGitHubDoesNotSendAreErrors(t *testing.T) {
 		"time as number":     {"check_suite.completed", set{"check_suite.created_at": 5}},
 		"no comment ID":      {"issue_comment.created", set{"comment.id": 0}},
 		"no installation":    {"installation.deleted", set{"installation": nil}},
+		"removed from none":  {"installation_repositories.removed", set{"installation": nil}},
+		"removed nothing":    {"installation_repositories.removed", set{"repositories_removed": []any{set{"full_name": "octo"}}}},
+		"closed no issue":    {"issues.labeled", set{"action": "closed", "issue.number": 0}},
+		"no branch":          {"push", set{"ref": "refs/heads/"}},
 		"long external ID":   {"check_run.completed", set{"check_run.app.id": 4242, "action": "rerequested", "check_run.external_id": strings.Repeat("x", 200)}},
 	} {
 		event, _, _ := strings.Cut(c.fixture, ".")
@@ -321,7 +370,7 @@ func FuzzDecide(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if d.Job == nil && d.Cancel == nil && d.Reason == "" {
+		if d.Job == nil && d.Cancels == nil && d.Reason == "" {
 			t.Error("ignored without a reason")
 		}
 		if d.Job == nil {

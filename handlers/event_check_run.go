@@ -89,7 +89,7 @@ func decideButton(r Rules, e envelope, req Request, verb string) (Decision, erro
 	}
 	if verb == "stop" {
 		return Decision{
-			Cancel:     &queue.Match{Key: key},
+			Cancels:    []queue.Match{{Key: key}},
 			CheckActor: &Actor{Installation: e.Installation.ID, Owner: req.Owner, Repo: req.Repo, Login: e.Sender.Login},
 			Reason:     "stopped by a person",
 		}, nil

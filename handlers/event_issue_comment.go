@@ -49,7 +49,7 @@ func decideIssueComment(r Rules, delivery string, body []byte) (Decision, error)
 	key := threadKey(p.fullName(), p.Issue.Number)
 	if verb == "stop" {
 		return Decision{
-			Cancel:     &queue.Match{Key: key},
+			Cancels:    []queue.Match{{Key: key}},
 			CheckActor: &Actor{Installation: p.Installation.ID, Owner: req.Owner, Repo: req.Repo, Login: p.Sender.Login},
 			Reason:     "stopped by a person",
 		}, nil

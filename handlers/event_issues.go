@@ -7,7 +7,8 @@ import (
 	"culprit/queue"
 )
 
-// decideIssues starts a session when a person adds the label to an open issue.
+// decideIssues starts a session when a person adds the label to an open issue,
+// and calls the issue's sessions off when the label or the issue goes.
 func decideIssues(r Rules, delivery string, body []byte) (Decision, error) {
 	var p struct {
 		envelope
@@ -22,13 +23,11 @@ func decideIssues(r Rules, delivery string, body []byte) (Decision, error) {
 	if err := decode(body, &p); err != nil {
 		return Decision{}, err
 	}
-	if p.Action == "deleted" || p.Action == "transferred" {
-		if reason, err := p.usable(); reason != "" || err != nil {
-			return ignore("%s", reason), err
-		}
-		return Decision{Cancel: &queue.Match{Key: threadKey(p.fullName(), p.Issue.Number)}, Reason: "issue was " + p.Action}, nil
-	}
-	if p.Action != "labeled" {
+	switch p.Action {
+	case "labeled":
+	case "closed", "deleted", "transferred", "unlabeled":
+		return r.decideEndOfThread(p.envelope, "issue", p.Issue.Number, p.Label.Name)
+	default:
 		return ignore("issue was not labelled"), nil
 	}
 	mode, ok := r.mode(p.Label.Name)
@@ -50,6 +49,29 @@ func decideIssues(r Rules, delivery string, body []byte) (Decision, error) {
 	req := p.request(KindIssue, "label", delivery)
 	req.Issue, req.Actor, req.Mode = p.Issue.Number, p.Sender.Login, mode
 	return Decision{Job: req.job(threadKey(p.fullName(), p.Issue.Number), queue.PriorityIssue), Reason: "issue was labelled"}, nil
+}
+
+// decideEndOfThread calls off what was asked for in the thread of an issue or
+// pull request that is closed or gone, or that lost the label. A bot that takes
+// labels off (one that tidies up) does not speak for a person.
+func (r Rules) decideEndOfThread(e envelope, what string, number int, label string) (Decision, error) {
+	reason := "the " + what + " was " + e.Action
+	if e.Action == "unlabeled" {
+		if _, ok := r.mode(label); !ok {
+			return ignore("label is not the one that starts a session"), nil
+		}
+		if r.isBot(e.Sender) {
+			return ignore("label taken off by a bot"), nil
+		}
+		reason = "the label was taken off the " + what
+	}
+	if reason, err := e.usable(); reason != "" || err != nil {
+		return ignore("%s", reason), err
+	}
+	if number <= 0 {
+		return Decision{}, fmt.Errorf("%w: no %s number", errMalformed, what)
+	}
+	return Decision{Cancels: []queue.Match{{Key: threadKey(e.fullName(), number)}}, Reason: reason}, nil
 }
 
 // mode reads "debug", "debug:quick" or "debug:deep". Names of labels are

@@ -8,7 +8,8 @@ import (
 
 // decidePullRequest starts a session when a person adds the label to an open
 // pull request, as for an issue. The label is the consent of a person with
-// write access that a fork's code needs (GH8).
+// write access that a fork's code needs (GH8). Its sessions are called off as
+// those of an issue are.
 func decidePullRequest(r Rules, delivery string, body []byte) (Decision, error) {
 	var p struct {
 		envelope
@@ -23,7 +24,11 @@ func decidePullRequest(r Rules, delivery string, body []byte) (Decision, error) 
 	if err := decode(body, &p); err != nil {
 		return Decision{}, err
 	}
-	if p.Action != "labeled" {
+	switch p.Action {
+	case "labeled":
+	case "closed", "unlabeled":
+		return r.decideEndOfThread(p.envelope, "pull request", p.PullRequest.Number, p.Label.Name)
+	default:
 		return ignore("pull request was not labelled"), nil
 	}
 	mode, ok := r.mode(p.Label.Name)

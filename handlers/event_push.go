@@ -13,33 +13,45 @@ import (
 // package main holds them together.
 const SettingsFile = ".github/culprit.yml"
 
-// decidePush has the settings file checked when a push to the default branch
-// changes it (GH9).
+// pushPayload is what decisions about a push are made from.
+type pushPayload struct {
+	envelope
+	// The owner of a push's repository has its login in "name" too.
+	Ref        string       `json:"ref"`
+	After      string       `json:"after"`
+	Deleted    bool         `json:"deleted"`
+	Commits    []pushChange `json:"commits"`
+	Repository struct {
+		payloadRepo
+		DefaultBranch string `json:"default_branch"`
+	} `json:"repository"`
+}
+
+type pushChange struct {
+	Added, Removed, Modified []string
+}
+
+// decidePush calls off the jobs of a branch that was deleted, and has the
+// settings file checked when a push to the default branch changes it (GH9). A
+// branch that moved on starts nothing else: its CI tells whether the new commit
+// is red.
 func decidePush(_ Rules, delivery string, body []byte) (Decision, error) {
-	type change struct {
-		Added, Removed, Modified []string
-	}
-	var p struct {
-		envelope
-		// The owner of a push's repository has its login in "name" too.
-		Ref        string   `json:"ref"`
-		After      string   `json:"after"`
-		Deleted    bool     `json:"deleted"`
-		Commits    []change `json:"commits"`
-		Repository struct {
-			payloadRepo
-			DefaultBranch string `json:"default_branch"`
-		} `json:"repository"`
-	}
+	var p pushPayload
 	if err := decode(body, &p); err != nil {
 		return Decision{}, err
 	}
 	p.envelope.Repository = p.Repository.payloadRepo
 	branch, ok := strings.CutPrefix(p.Ref, "refs/heads/")
 	switch {
-	case p.Deleted || !ok || branch != p.Repository.DefaultBranch:
+	case !ok:
+		return ignore("push is not to a branch"), nil
+	case branch == "":
+		return Decision{}, fmt.Errorf("%w: no branch", errMalformed)
+	case p.Deleted:
+		return decideDeletedBranch(p, branch)
+	case branch != p.Repository.DefaultBranch:
 		return ignore("push is not to the default branch"), nil
-	case !slices.ContainsFunc(p.Commits, func(c change) bool {
+	case !slices.ContainsFunc(p.Commits, func(c pushChange) bool {
 		return slices.Contains(c.Added, SettingsFile) || slices.Contains(c.Modified, SettingsFile) || slices.Contains(c.Removed, SettingsFile)
 	}):
 		return ignore("push does not change " + SettingsFile), nil
@@ -53,4 +65,11 @@ func decidePush(_ Rules, delivery string, body []byte) (Decision, error) {
 	req := p.request(KindSettings, "push", delivery)
 	req.SHA, req.Ref = p.After, branch
 	return Decision{Job: req.job(strings.ToLower(p.fullName()+"@"+p.After+"/settings"), queue.PriorityPerson), Reason: "push changes " + SettingsFile}, nil
+}
+
+func decideDeletedBranch(p pushPayload, branch string) (Decision, error) {
+	if reason, err := p.usable(); reason != "" || err != nil {
+		return ignore("%s", reason), err
+	}
+	return Decision{Cancels: []queue.Match{{Ref: branchRef(p.fullName(), branch)}}, Reason: "the branch was deleted"}, nil
 }

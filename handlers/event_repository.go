@@ -18,5 +18,5 @@ func decideRepository(_ Rules, _ string, body []byte) (Decision, error) {
 	if !validRepository(p.Repository.Owner.Login, p.Repository.Name) {
 		return Decision{}, fmt.Errorf("%w: no valid repository", errMalformed)
 	}
-	return Decision{Cancel: &queue.Match{Repository: p.fullName()}, Reason: "repository was " + p.Action}, nil
+	return Decision{Cancels: []queue.Match{{Repository: p.fullName()}}, Reason: "repository was " + p.Action}, nil
 }

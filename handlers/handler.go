@@ -28,21 +28,15 @@ type Config struct {
 	// Secrets that a webhook may be signed with, at least one. Two let the
 	// secret be changed without losing a delivery.
 	Secrets []string
-	Queue   Queue
-	Rules   // AppID is required; an empty Label is "debug"
+	Intake  // Queue and Rules.AppID are required; an empty Label is "debug"
 
 	// Ready reports what keeps the process from serving (Redis away); nil
 	// means that it is always ready.
-	Ready func(ctx context.Context) error
-	// MayWrite looks up whether a person may write to a repository; it is
-	// asked only for /debug stop and the Stop button. Nil refuses those.
-	MayWrite func(ctx context.Context, a Actor) (bool, error)
-
+	Ready   func(ctx context.Context) error
 	Version string // shown on the plain page
 	Logger  *slog.Logger
 
-	MaxBody int64         // bytes of one delivery (25 MB, GitHub's own limit)
-	Timeout time.Duration // of the queue and of Ready (1 s); MayWrite has five times as long
+	MaxBody int64 // bytes of one delivery (25 MB, GitHub's own limit)
 }
 
 // Payloads over smallBody bytes are rare, and anybody can claim to send one:
@@ -82,7 +76,7 @@ func New(c Config) (http.Handler, error) {
 		c.MaxBody = 25 << 20
 	}
 	if c.Timeout <= 0 {
-		c.Timeout = time.Second
+		c.Timeout = defaultTimeout
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

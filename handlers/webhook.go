@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,11 +10,10 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
-
-	"culprit/queue"
 )
 
 // webhook takes one delivery. The order of its steps is its security: size,
@@ -47,64 +45,26 @@ func (s *server) webhook(c echo.Context) error {
 		log.Warn("payload refused", "error", err)
 		return echo.NewHTTPError(http.StatusBadRequest, "payload is not what GitHub sends for this event")
 	}
-	code, done := s.carryOut(r.Context(), decision)
-	log.Info("delivery", "status", done.Status, "reason", done.Reason, "job", done.Job)
-	return c.JSON(code, done)
+	result, err := s.CarryOut(r.Context(), decision, time.Time{})
+	if err != nil {
+		// Not 2xx, so that the delivery counts as failed and is found again (GH3).
+		log.Error("delivery is not taken", "error", err)
+		return c.JSON(http.StatusServiceUnavailable, answer{Status: "error", Reason: said(err)})
+	}
+	code := http.StatusAccepted
+	if result.Outcome == Ignored {
+		code = http.StatusOK
+	}
+	log.Info("delivery", "status", result.Outcome, "reason", result.Reason, "job", result.Job)
+	return c.JSON(code, answer{Status: string(result.Outcome), Reason: result.Reason, Job: result.Job})
 }
 
-// carryOut makes a decision durable.
-func (s *server) carryOut(ctx context.Context, d Decision) (int, answer) {
-	if d.CheckActor != nil {
-		if code, no := s.refuse(ctx, *d.CheckActor); code != 0 {
-			return code, no
-		}
+// said is what GitHub shows of an error, without internals.
+func said(err error) string {
+	if errors.Is(err, ErrPermission) {
+		return "permission could not be looked up: deliver again later"
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
-	defer cancel()
-	switch {
-	case d.Job != nil:
-		receipt, err := s.Queue.Enqueue(ctx, *d.Job)
-		if errors.Is(err, queue.ErrInvalid) || errors.Is(err, queue.ErrTooLarge) {
-			s.Logger.Error("enqueue refused", "error", err)
-			return http.StatusOK, answer{Status: "ignored", Reason: "the queue does not take such a job"}
-		}
-		if err != nil {
-			return s.away(err)
-		}
-		return http.StatusAccepted, answer{Status: string(receipt.Outcome), Reason: d.Reason, Job: receipt.ID}
-	case d.Cancel != nil:
-		if _, err := s.Queue.CancelMatching(ctx, *d.Cancel, d.Reason); err != nil {
-			return s.away(err)
-		}
-		return http.StatusAccepted, answer{Status: "cancelled", Reason: d.Reason}
-	}
-	return http.StatusOK, answer{Status: "ignored", Reason: d.Reason}
-}
-
-// away answers when Redis does not, so that the delivery counts as failed and
-// can be delivered again.
-func (s *server) away(err error) (int, answer) {
-	s.Logger.Error("queue is away", "error", err)
-	return http.StatusServiceUnavailable, answer{Status: "error", Reason: "the queue is away: deliver again later"}
-}
-
-// refuse returns the answer for a person who may not do what he wants, or 0.
-func (s *server) refuse(ctx context.Context, a Actor) (int, answer) {
-	if s.MayWrite == nil {
-		return http.StatusOK, answer{Status: "ignored", Reason: "permissions cannot be looked up here"}
-	}
-	// Asking GitHub takes some calls, and a person waits for the answer.
-	ctx, cancel := context.WithTimeout(ctx, 5*s.Timeout)
-	defer cancel()
-	may, err := s.MayWrite(ctx, a)
-	switch {
-	case err != nil:
-		s.Logger.Warn("look up permission", "login", a.Login, "error", err)
-		return http.StatusServiceUnavailable, answer{Status: "error", Reason: "permission could not be looked up: deliver again later"}
-	case !may:
-		return http.StatusOK, answer{Status: "ignored", Reason: "the person has no write access"}
-	}
-	return 0, answer{}
+	return "the queue is away: deliver again later"
 }
 
 // readBody reads at most MaxBody bytes.

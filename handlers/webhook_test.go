@@ -63,7 +63,10 @@ func (q *fakeQueue) CancelMatching(_ context.Context, m queue.Match, _ string) (
 // serve starts the edge on loopback.
 func serve(t *testing.T, q handlers.Queue, configure ...func(*handlers.Config)) *httptest.Server {
 	t.Helper()
-	c := handlers.Config{Secrets: []string{secret, oldSecret}, Queue: q, Rules: handlers.Rules{AppID: 4242, AppSlug: "culprit"}, Timeout: 10 * time.Second}
+	c := handlers.Config{
+		Secrets: []string{secret, oldSecret},
+		Intake:  handlers.Intake{Queue: q, Rules: handlers.Rules{AppID: 4242, AppSlug: "culprit"}, Timeout: 10 * time.Second},
+	}
 	for _, f := range configure {
 		f(&c)
 	}
@@ -299,10 +302,10 @@ func TestConfigurationThatLetsAnybodyInIsRefused(t *testing.T) {
 	t.Parallel()
 	q, rules := &fakeQueue{}, handlers.Rules{AppID: 1}
 	for name, c := range map[string]handlers.Config{
-		"no secret":    {Queue: q, Rules: rules},
-		"empty secret": {Queue: q, Rules: rules, Secrets: []string{"x", ""}},
-		"no queue":     {Secrets: []string{"x"}, Rules: rules},
-		"no App":       {Secrets: []string{"x"}, Queue: q},
+		"no secret":    {Intake: handlers.Intake{Queue: q, Rules: rules}},
+		"empty secret": {Intake: handlers.Intake{Queue: q, Rules: rules}, Secrets: []string{"x", ""}},
+		"no queue":     {Secrets: []string{"x"}, Intake: handlers.Intake{Rules: rules}},
+		"no App":       {Secrets: []string{"x"}, Intake: handlers.Intake{Queue: q}},
 	} {
 		if _, err := handlers.New(c); err == nil {
 			t.Errorf("%s: accepted", name)

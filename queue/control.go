@@ -33,10 +33,20 @@ type Match struct {
 	Ref          string // a deleted branch
 	Repository   string // a deleted repository
 	Installation string // an uninstalled App
+
+	// AskedBefore spares jobs that were asked for at this time or later, so
+	// that a call-off that comes late does not hit what people started after
+	// it. A job into which others were merged counts as the latest of them.
+	// Zero: spares none.
+	AskedBefore time.Time
 }
 
 func (m Match) matches(j Job) bool {
 	ok := func(want, have string) bool { return want == "" || want == have }
+	if !m.AskedBefore.IsZero() && !j.Asked.Before(m.AskedBefore) {
+		return false
+	}
+	m.AskedBefore = time.Time{}
 	return m != Match{} && ok(m.Key, j.Key) && ok(m.Ref, j.Ref) &&
 		ok(m.Repository, j.Repository) && ok(m.Installation, j.Installation)
 }

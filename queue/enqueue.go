@@ -36,11 +36,33 @@ func (q *Queue) Enqueue(ctx context.Context, job Job) (Receipt, error) {
 	if !job.RefTime.IsZero() {
 		args = append(args, "reftime", job.RefTime.UnixMicro())
 	}
+	if !job.Asked.IsZero() {
+		args = append(args, "asked", job.Asked.UnixMicro())
+	}
+	if len(job.Checkpoint) > 0 {
+		packed, err := q.packCheckpoint(job.Checkpoint)
+		if err != nil {
+			return Receipt{}, fmt.Errorf("enqueue job: %w", err)
+		}
+		args = append(args, "checkpoint", packed)
+	}
 	got, err := q.run(ctx, enqueueScript, args...).StringSlice()
 	if err != nil {
 		return Receipt{}, fmt.Errorf("enqueue job: %w", err)
 	}
 	return Receipt{ID: got[1], Outcome: EnqueueOutcome(got[0]), Superseded: got[2:]}, nil
+}
+
+// packCheckpoint compresses the state that a lost job goes on from.
+func (q *Queue) packCheckpoint(state []byte) ([]byte, error) {
+	packed, err := pack(state)
+	if err != nil {
+		return nil, err
+	}
+	if limit := q.opts.MaxCheckpoint; len(packed) > limit || len(state)/maxUnpacked > limit {
+		return nil, fmt.Errorf("%w: checkpoint of %d bytes, %d compressed; the limit is %d compressed", ErrTooLarge, len(state), len(packed), limit)
+	}
+	return packed, nil
 }
 
 func (q *Queue) check(job Job) error {

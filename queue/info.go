@@ -95,7 +95,7 @@ func infoOf(f map[string]string) Info {
 	info := Info{
 		Job: Job{
 			ID: f["id"], Delivery: f["delivery"], Key: f["key"], Ref: f["ref"], SHA: f["sha"],
-			RefTime: microTime(f["reftime"]), Repository: f["repo"], Installation: f["inst"],
+			RefTime: microTime(f["reftime"]), Asked: microTime(f["asked"]), Repository: f["repo"], Installation: f["inst"],
 			Priority: Priority(num("prio")),
 		},
 		State: State(f["state"]), Attempt: num("attempt"), Crashes: num("crashes"), CrashesInRow: num("row"), Merges: num("merges"),

@@ -56,6 +56,14 @@ type Job struct {
 	// order of arrival counts.
 	RefTime time.Time
 
+	// Asked is when the job was asked for, if that was known late (a delivery
+	// that was recovered); zero: now. See Match.AskedBefore.
+	Asked time.Time
+
+	// Checkpoint is the state that the work goes on from, of a job that Redis
+	// lost while its session folder was kept (CR22). Nil: it begins anew.
+	Checkpoint []byte
+
 	// Repository and Installation form the group for limits and fairness.
 	// The limit per repository counts the pair, since a repository belongs to
 	// one installation at a time.

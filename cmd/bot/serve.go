@@ -173,17 +173,8 @@ func (s *service) run(ctx context.Context, serve, work bool) error {
 // runServer answers webhooks.
 func (s *service) runServer(ctx context.Context) error {
 	handler, err := handlers.New(handlers.Config{
-		Secrets: s.cfg.WebhookSecrets, Queue: s.queue, Version: versionString(), Logger: s.log,
-		Rules: handlers.Rules{Label: s.cfg.Label, AppID: s.cfg.AppID, AppSlug: s.slug(ctx)},
+		Secrets: s.cfg.WebhookSecrets, Intake: s.intake(ctx), Version: versionString(), Logger: s.log,
 		Ready: func(ctx context.Context) error { return s.redis.Ping(ctx).Err() },
-		MayWrite: func(ctx context.Context, actor handlers.Actor) (bool, error) {
-			repo, err := s.app.Repo(ctx, actor.Installation, actor.Owner, actor.Repo)
-			if err != nil {
-				return false, err
-			}
-			may, err := repo.Permission(ctx, actor.Login)
-			return may.MayWrite(), err
-		},
 	})
 	if err != nil {
 		return err
@@ -208,6 +199,25 @@ func (s *service) runServer(ctx context.Context) error {
 		return fmt.Errorf("serve webhooks: %w", err)
 	}
 	return <-closed
+}
+
+// intake is what decides about deliveries, the webhook's and recovered ones.
+func (s *service) intake(ctx context.Context) handlers.Intake {
+	return handlers.Intake{
+		Queue: s.queue,
+		Rules: handlers.Rules{Label: s.cfg.Label, AppID: s.cfg.AppID, AppSlug: s.slug(ctx)},
+		MayWrite: func(ctx context.Context, actor handlers.Actor) (bool, error) {
+			repo, err := s.app.Repo(ctx, actor.Installation, actor.Owner, actor.Repo)
+			if errors.Is(err, github.ErrGone) {
+				return false, nil
+			}
+			if err != nil {
+				return false, err
+			}
+			may, err := repo.Permission(ctx, actor.Login)
+			return may.MayWrite(), err
+		},
+	}
 }
 
 // slug of the App, to know its own events; they are known by the App's ID too,

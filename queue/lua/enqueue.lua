@@ -8,6 +8,9 @@ end
 
 local job = {}
 for i = 9, #ARGV, 2 do job[ARGV[i]] = ARGV[i + 1] end
+local checkpoint = job.checkpoint
+job.checkpoint = nil
+job.asked = job.asked or int(now)
 
 local old = redis.call('ZRANGEBYSCORE', base .. 'deliveries', '-inf', int(now - keep), 'LIMIT', 0, 100)
 for _, guid in ipairs(old) do
@@ -34,7 +37,8 @@ local twin = job.key and redis.call('HGET', base .. 'keys', job.key)
 if twin then
   local h = get(twin)
   local prio = h.prio
-  set(twin, h, {merges = tonumber(h.merges or '0') + 1})
+  local asked = math.max(tonumber(job.asked), tonumber(h.asked or h.enqueued))
+  set(twin, h, {merges = tonumber(h.merges or '0') + 1, asked = int(asked)})
   -- The newest request of the greatest urgency says what is to be done, as long
   -- as nobody works on it.
   if h.state ~= 'running' and job.prio >= prio then
@@ -87,6 +91,7 @@ job.enqueued = int(tick())
 local h = {}
 set(id, h, job)
 if payload ~= '' then redis.call('SET', base .. 'payload:' .. id, payload) end
+if checkpoint then redis.call('SET', base .. 'checkpoint:' .. id, checkpoint) end
 link(id, h)
 remember(id)
 count('enqueued')

@@ -12,7 +12,7 @@ if terminal[h.state] then
   redis.call('ZREM', base .. 'expiring', id)
   clear(id, h, 'attempt', 'crashes', 'row', 'step', 'ended', 'stop', 'by', 'reported', 'reporter', 'reports', 'summary', 'reason')
   link(id, h)
-  set(id, h, {enqueued = int(tick())})
+  set(id, h, {enqueued = int(tick()), asked = int(now)})
 end
 count('retried')
 move(id, h, 'queued', nil, 'retried by a person')
