@@ -144,7 +144,7 @@ func (p *sheet) job(i queue.Info, s *sessionView) {
 	if i.Fence > 0 {
 		p.row("fence", fmt.Sprint(i.Fence))
 	}
-	p.row("failures", fmt.Sprintf("%d, and %d crashed workers", i.Attempt, i.Crashes))
+	p.row("failures", fmt.Sprintf("%d, and %d crashed workers (%d since the work last made progress)", i.Attempt, i.Crashes, i.CrashesInRow))
 	p.row("progress", i.Progress)
 	if s != nil {
 		text := s.ID + ", stage " + s.Stage

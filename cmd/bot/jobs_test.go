@@ -250,7 +250,7 @@ func TestJobsShowTellsAllThatIsKnownAndWhatToDo(t *testing.T) {
 	_, err = o.Cancel(t.Context(), ids[queue.Queued], "")
 	o.must(err)
 	c := o.claim()
-	_, err = c.Checkpoint(t.Context(), archive)
+	_, err = c.Checkpoint(t.Context(), archive, 1)
 	o.must(err)
 	_, err = c.Release(t.Context())
 	o.must(err)

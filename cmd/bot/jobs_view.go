@@ -27,6 +27,7 @@ type jobView struct {
 	Fence        int64           `json:"fence,omitempty"`
 	Failures     int             `json:"failures"`
 	Crashes      int             `json:"crashes"`
+	CrashesInRow int             `json:"crashes_in_row"` // since the work last made progress
 	Merged       int             `json:"merged"`
 	Progress     string          `json:"progress,omitempty"`
 	Reason       string          `json:"reason,omitempty"`
@@ -64,7 +65,7 @@ func viewOf(i queue.Info) jobView {
 	v := jobView{
 		ID: i.ID, State: i.State, Priority: i.Priority.String(), Repository: i.Repository, Installation: i.Installation,
 		Delivery: i.Delivery, Key: i.Key, Ref: i.Ref, SHA: i.SHA, Worker: i.Worker, Fence: i.Fence, Failures: i.Attempt,
-		Crashes: i.Crashes, Merged: i.Merges, Progress: i.Progress, Reason: i.Reason, Summary: i.Summary, Asked: i.Stop,
+		Crashes: i.Crashes, CrashesInRow: i.CrashesInRow, Merged: i.Merges, Progress: i.Progress, Reason: i.Reason, Summary: i.Summary, Asked: i.Stop,
 		ReplacedBy: i.Replaced, EnqueuedAt: i.EnqueuedAt.UTC(), StartedAt: utc(i.StartedAt), Since: utc(i.Since),
 		DueAt: utc(i.DueAt), EndedAt: utc(i.EndedAt), Reported: i.Reported,
 	}
