@@ -9,7 +9,7 @@ FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 BIN := bin/culprit
 
-.PHONY: help demo test check lint vuln bench eval-culprit fuzz build image clean
+.PHONY: help demo test check openapi lint vuln bench eval-culprit fuzz build image clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ check: ## format, vet, import rules, false redactions, golangci-lint, govulnchec
 	$(GO) test ./internal/archtest
 	$(GO) test -run FalsePositives ./internal/redact # all of Go's sources; under the race detector it reads a part
 	$(MAKE) lint vuln
+
+openapi: ## fetch GitHub's own description for the conformance tests (npm, the network; once)
+	@$(GO) run ./internal/conformance/install
 
 lint: ## golangci-lint (built on first use)
 	$(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION) run

@@ -24,6 +24,7 @@ import (
 	"go.uber.org/goleak"
 
 	"culprit/handlers"
+	"culprit/internal/conformance"
 	"culprit/internal/githubtest"
 	"culprit/internal/requiretest"
 	"culprit/queue"
@@ -333,11 +334,7 @@ func TestOneRedRunOfManyJobsIsOneJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gh, err := githubtest.New(githubtest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { gh.Close() })
+	gh := conformance.Start(t, githubtest.Options{})
 	app, err := gh.CreateApp(githubtest.AppConfig{WebhookSecret: secret})
 	if err != nil {
 		t.Fatal(err)

@@ -191,7 +191,7 @@ func (t issueThread) list(ctx context.Context, since time.Time) ([]posted, error
 	if err != nil {
 		return nil, err
 	}
-	opts := gh.IssueListCommentsOptions{Sort: gh.String("created"), Direction: gh.String("asc")}
+	var opts gh.IssueListCommentsOptions // GitHub lists one thread's comments oldest first and takes no order
 	if !since.IsZero() {
 		opts.Since = &since
 	}

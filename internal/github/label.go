@@ -3,6 +3,8 @@ package github
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"strings"
 
 	gh "github.com/google/go-github/v62/github"
@@ -84,6 +86,12 @@ func (p *Publisher) addLabel(ctx context.Context, issue int, name, color, descri
 	} else if err != nil {
 		return err
 	}
-	_, _, err = r.write.Issues.AddLabelsToIssue(ctx, r.Owner, r.Name, issue, []string{name})
+	// go-github's own method sends a bare list, which GitHub's description does
+	// not have.
+	req, err := r.write.NewRequest(http.MethodPost, fmt.Sprintf("repos/%s/%s/issues/%d/labels", r.Owner, r.Name, issue), map[string][]string{"labels": {name}})
+	if err != nil {
+		return r.wrap("label the issue", err)
+	}
+	_, err = r.write.Do(ctx, req, nil)
 	return r.wrap("label the issue", err)
 }

@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"culprit/internal/conformance"
 	"culprit/internal/github"
 	"culprit/internal/githubtest"
 	"culprit/internal/requiretest"
@@ -55,17 +56,9 @@ const full = "octo/calc"
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	requiretest.Program(t, "git")
-	gh, err := githubtest.New(githubtest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	gh := conformance.Start(t, githubtest.Options{})
 	w := &world{t: t, gh: gh, tr: &wire{next: http.DefaultTransport.(*http.Transport).Clone()}}
-	t.Cleanup(func() {
-		w.client.Close()
-		if err := gh.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { w.client.Close() })
 	w.app = must(gh.CreateApp(githubtest.AppConfig{Key: appKey()}))(t)
 	check(t, gh.CreateOrg("octo"))
 	check(t, gh.CreateRepo(githubtest.RepoConfig{Owner: "octo", Name: "calc"}))

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-github/v62/github"
 	"go.uber.org/goleak"
 
+	"culprit/internal/conformance"
 	"culprit/internal/githubtest"
 	"culprit/internal/requiretest"
 )
@@ -74,9 +75,7 @@ func newWorld(t *testing.T, change ...func(*githubtest.Options, *githubtest.AppC
 	for _, f := range change {
 		f(&opts, &cfg)
 	}
-	w.Server, err = githubtest.New(opts)
-	must(t, err)
-	t.Cleanup(func() { must(t, w.Close()) })
+	w.Server = conformance.Start(t, opts, conformance.RefusedRequestsMayBeWrong())
 	w.app, err = w.CreateApp(cfg)
 	must(t, err)
 	must(t, w.CreateOrg("octo"))

@@ -42,6 +42,8 @@ func (s *Server) serveREST(w http.ResponseWriter, r *http.Request, path string) 
 		}
 	}
 	s.record(c, path, template, rep.status)
+	w, done := s.observe(w, c, path, fault)
+	defer done()
 	s.send(w, c, rep, fault)
 }
 

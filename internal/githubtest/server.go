@@ -30,6 +30,8 @@ type Options struct {
 	RateLimit int
 	// WebhookTimeout bounds one delivery; 10 s, GitHub's figure, when zero.
 	WebhookTimeout time.Duration
+	// Observer, when set, is told of all requests, answers and webhooks.
+	Observer Observer
 	// Logf, when set, receives one line per request and delivery. No line
 	// carries a credential.
 	Logf func(format string, args ...any)

@@ -117,6 +117,9 @@ func (s *Server) enqueue(a *app, event, action string, in *installation, r *repo
 	if r != nil {
 		d.repositoryID = r.id
 	}
+	if s.opts.Observer != nil {
+		s.opts.Observer.Sent(event, action, d.Payload)
+	}
 	a.deliveries = append(a.deliveries, d)
 	s.queue.add(d)
 }
