@@ -42,10 +42,8 @@ func ParseLogArchive(r io.ReaderAt, size int64, opts Options) (session.TestRepor
 	var errs []error
 	left := int64(maxArchiveBytes)
 	for _, e := range logEntries(archive.File) {
-		p.out.opts.Step, p.out.opts.Command = e.step, opts.Command
-		if opts.Step != "" {
-			p.out.opts.Step = opts.Step + " / " + e.step
-		}
+		p.out.enter(e.step)
+		p.out.opts.Command = opts.Command
 		n, err := p.entry(e.file, min(left, maxEntryBytes))
 		if left -= n; err != nil {
 			errs = append(errs, fmt.Errorf("read %q of the log archive: %w", cut(e.file.Name, 200), err))

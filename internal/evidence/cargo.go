@@ -315,6 +315,8 @@ func (c *cargo) arrow(s string, l line) bool {
 	return true
 }
 
+func (c *cargo) busy() bool { return c.active || c.body != nil || c.error != nil }
+
 func (c *cargo) end() {
 	c.flush()
 	c.binary, c.active, c.error = "", false, nil

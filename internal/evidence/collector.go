@@ -20,6 +20,8 @@ const (
 // collector gathers what the formats find.
 type collector struct {
 	opts      Options
+	base      string // Options.Step
+	text      string // of the step's script, when the log shows it
 	framework string
 	failures  []ranked
 	index     map[string]int // key of a failure → its place
@@ -43,7 +45,29 @@ type ranked struct {
 }
 
 func newCollector(opts Options) *collector {
-	return &collector{opts: opts, index: map[string]int{}, seen: map[string]struct{}{}, counts: map[string]*counts{}}
+	return &collector{opts: opts, base: opts.Step, index: map[string]int{}, seen: map[string]struct{}{}, counts: map[string]*counts{}}
+}
+
+// enter begins a step.
+func (c *collector) enter(step string) {
+	c.opts.Step = cut(step, 2*maxName)
+	if c.base != "" {
+		c.opts.Step = c.base + " / " + c.opts.Step
+	}
+	c.opts.Command, c.text = "", ""
+}
+
+// command begins a step of which the log names the command's first line.
+func (c *collector) command(first string) {
+	c.opts.Command = strings.Clone(cut(strings.TrimSpace(first), maxValue))
+	c.text = c.opts.Command
+}
+
+// script takes a line of the step's script.
+func (c *collector) script(l string) {
+	if len(c.text) < maxMessage {
+		c.text += "\n" + cut(l, maxMessage)
+	}
 }
 
 // use names the framework: the first that is recognised.
@@ -180,6 +204,10 @@ func (c *collector) report() session.TestReport {
 		return a.From < b.From
 	})
 	explained := map[string]bool{}
+	causes := map[string]bool{} // steps in which more is known than that the command failed
+	for _, r := range c.failures {
+		causes[r.Step] = causes[r.Step] || r.tier < tertiary
+	}
 	for _, r := range c.failures {
 		f := r.Failure
 		if r.tier == primary {
@@ -187,6 +215,7 @@ func (c *collector) report() session.TestReport {
 		} else if r.bare && explained[f.Package] {
 			continue
 		}
+		f.Consequence = r.tier == tertiary && causes[r.Step] || r.tier == secondary && f.Test != ""
 		c.locate(&f)
 		f.Signature = Signature(f)
 		rep.Failures = append(rep.Failures, f)

@@ -159,4 +159,6 @@ func (c *compiler) eslint(t string, l line) bool {
 	return true
 }
 
+func (c *compiler) busy() bool { return c.file != "" }
+
 func (c *compiler) end() { c.file = "" }

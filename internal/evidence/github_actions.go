@@ -8,19 +8,36 @@ import "strings"
 // "##[group]Run …" it learns which command printed what follows.
 type envelope struct {
 	group   bool
-	command bool // the group shows a command
+	command bool   // the group shows a command
+	step    string // names before the timestamp, "job<TAB>step"
 }
 
-// open returns the line's own text. skip is true for a line that is the
-// runner's and holds no evidence.
-func (e *envelope) open(s string, p *parser) (text string, skip bool) {
-	s = stamp(s)
-	if strings.HasPrefix(s, "\xef\xbb\xbf") {
-		s = stamp(s[3:])
+// open returns the line's own text, and the formats that its cues call. skip
+// is true for a line that is the runner's and holds no evidence.
+func (e *envelope) open(s string, p *parser) (text string, called set, skip bool) {
+	s, names := stamp(s)
+	if names != "" && names != e.step {
+		e.enter(names, p)
 	}
-	s = clean(s)
-	if !strings.HasPrefix(s, "##[") {
-		return s, e.group && e.command
+	if strings.HasPrefix(s, "\xef\xbb\xbf") {
+		s, _ = stamp(s[3:])
+	}
+	for len(s) > 0 && s[len(s)-1] == '\r' {
+		s = s[:len(s)-1]
+	}
+	called, unclean := p.scanner.scan(s)
+	if unclean {
+		was := len(s)
+		if s = clean(s); len(s) != was {
+			called, _ = p.scanner.scan(s)
+		}
+	}
+	if len(s) < 3 || s[:3] != "##[" {
+		if e.group && e.command {
+			p.out.script(s)
+			return s, 0, true
+		}
+		return s, called, false
 	}
 	switch {
 	case strings.HasPrefix(s, "##[group]"):
@@ -28,35 +45,43 @@ func (e *envelope) open(s string, p *parser) (text string, skip bool) {
 		cmd, isRun := strings.CutPrefix(s, "##[group]Run ")
 		if e.command = isRun; isRun {
 			p.flush()
-			p.out.opts.Command = cut(strings.TrimSpace(cmd), maxValue)
+			p.out.command(cmd)
 		}
-		return s, true
+		return s, 0, true
 	case strings.HasPrefix(s, "##[endgroup]"):
 		e.group, e.command = false, false
-		return s, true
+		return s, 0, true
 	case strings.HasPrefix(s, "##[debug]"), strings.HasPrefix(s, "##[section]"), strings.HasPrefix(s, "##[command]"):
-		return s, true
+		return s, 0, true
 	}
-	return s, false
+	return s, called, false
+}
+
+// enter begins another step of a log that names job and step on every line.
+func (e *envelope) enter(names string, p *parser) {
+	e.step = strings.Clone(names)
+	job, step, _ := strings.Cut(e.step, "\t")
+	p.flush()
+	p.out.enter(clean(job) + " / " + clean(step))
+	e.group, e.command = false, false
 }
 
 // stamp cuts a timestamp, and the names before it, off the line.
-func stamp(s string) string {
+func stamp(s string) (text, names string) {
 	if n := stampLen(s); n > 0 {
-		return s[n:]
+		return s[n:], ""
 	}
 	// "job<TAB>step<TAB>2024-…": only within the first names' length.
 	if i := strings.IndexByte(s[:min(len(s), 200)], '\t'); i > 0 {
 		rest := s[i+1:]
 		if j := strings.IndexByte(rest[:min(len(rest), 200)], '\t'); j >= 0 {
-			rest = rest[j+1:]
-			rest = strings.TrimPrefix(rest, "\xef\xbb\xbf")
-			if n := stampLen(rest); n > 0 {
-				return rest[n:]
+			after := strings.TrimPrefix(rest[j+1:], "\xef\xbb\xbf")
+			if n := stampLen(after); n > 0 {
+				return after[n:], s[:i+1+j]
 			}
 		}
 	}
-	return s
+	return s, ""
 }
 
 // stampLen is the length of the timestamp that s begins with, and the blank

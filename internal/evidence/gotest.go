@@ -59,6 +59,10 @@ func (r *goRun) add(s string, to int64) {
 	r.to = to
 }
 
+func (g *goTest) busy() bool {
+	return g.active || g.crash != nil || g.race != nil || g.block != nil || g.cur != nil || g.build.header != "" || g.build.open
+}
+
 func (g *goTest) end() {
 	g.endCrash()
 	g.build.flush(g)

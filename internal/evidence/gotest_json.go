@@ -21,6 +21,8 @@ type goEvent struct {
 	Action, Package, Test, Output, ImportPath, FailedBuild string
 }
 
+func (j *goJSON) busy() bool { return false }
+
 func (j *goJSON) end() {
 	for pkg, g := range j.packages {
 		if rest := j.partial[pkg]; rest != "" {

@@ -125,6 +125,8 @@ func (g *gradle) close() {
 	g.out.fail(f, primary)
 }
 
+func (g *gradle) busy() bool { return g.block != nil }
+
 func (g *gradle) end() {
 	g.close()
 	g.task = false

@@ -202,18 +202,28 @@ func mark(s string) (sign rune, rest string) {
 	if s == "" || s[0] < 0x80 {
 		return 0, ""
 	}
-	for _, m := range [...]struct {
-		text string
-		sign rune
-	}{
-		{"✓ ", '✓'}, {"✔ ", '✓'}, {"√ ", '✓'}, {"✕ ", '✕'}, {"✖ ", '✕'}, {"× ", '✕'}, {"✗ ", '✕'},
-		{"○ ", '○'}, {"﹣ ", '○'}, {"✎ ", '○'}, {"↓ ", '○'}, {"▶ ", '▶'}, {"❯ ", '▶'},
-	} {
+	for _, m := range marks {
 		if r, ok := strings.CutPrefix(s, m.text); ok {
 			return m.sign, r
 		}
 	}
 	return 0, ""
+}
+
+var marks = [...]struct {
+	text string
+	sign rune
+}{
+	{"✓ ", '✓'}, {"✔ ", '✓'}, {"√ ", '✓'}, {"✕ ", '✕'}, {"✖ ", '✕'}, {"× ", '✕'}, {"✗ ", '✕'},
+	{"○ ", '○'}, {"﹣ ", '○'}, {"✎ ", '○'}, {"↓ ", '○'}, {"▶ ", '▶'}, {"❯ ", '▶'},
+}
+
+func allMarks() []string {
+	all := make([]string, len(marks))
+	for i, m := range marks {
+		all[i] = m.text
+	}
+	return all
 }
 
 // untimed drops " (12 ms)", " (0.2ms)" or " 12ms" from the end of a name.

@@ -180,6 +180,8 @@ func (j *jest) totals(s string) bool {
 	return true
 }
 
+func (j *jest) busy() bool { return j.file != "" || j.block != nil }
+
 func (j *jest) end() {
 	j.close()
 	j.flush()

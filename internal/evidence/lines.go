@@ -1,14 +1,20 @@
 package evidence
 
 import (
+	"bytes"
 	"io"
 	"strings"
 	"unicode/utf8"
 )
 
 // chunk is how much is read at once. Lines are slices of one string per
-// chunk, so that a line costs no allocation; what is kept is cloned.
-const chunk = 128 << 10
+// block, so that a line costs no allocation; what is kept is cloned. Blocks
+// are of a size that the runtime hands out again without asking the kernel
+// for fresh pages, which would cost more than all the rest.
+const (
+	chunk = 128 << 10
+	block = 24 << 10
+)
 
 // eachLine calls f with every line, without its line end, and the byte range
 // that it had. Lines over maxLine bytes are cut.
@@ -44,19 +50,28 @@ func eachLine(r io.Reader, f func(text string, from, to int64)) error {
 			skip, base, n = true, base+int64(n), 0
 			continue
 		}
-		text := string(buf[:end])
 		at := base
-		for len(text) > 0 {
-			line, rest := text, ""
-			if i := strings.IndexByte(text, '\n'); i >= 0 {
-				line, rest = text[:i], text[i+1:]
+		for whole := buf[:end]; len(whole) > 0; {
+			n := len(whole)
+			if n > block {
+				if n = bytes.LastIndexByte(whole[:block], '\n') + 1; n == 0 {
+					n = len(whole)
+				}
 			}
-			next := at + int64(len(text)-len(rest))
-			if !skip {
-				f(line[:min(len(line), maxLine)], at, next)
+			text := string(whole[:n])
+			whole = whole[n:]
+			for len(text) > 0 {
+				line, rest := text, ""
+				if i := strings.IndexByte(text, '\n'); i >= 0 {
+					line, rest = text[:i], text[i+1:]
+				}
+				next := at + int64(len(text)-len(rest))
+				if !skip {
+					f(line[:min(len(line), maxLine)], at, next)
+				}
+				skip = false
+				text, at = rest, next
 			}
-			skip = false
-			text, at = rest, next
 		}
 		copy(buf, buf[end:n])
 		base, n = base+int64(end), n-end
@@ -87,39 +102,51 @@ func clean(s string) string {
 	s = strings.TrimRight(s, "\r")
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c < ' ' && c != '\t' || c >= 0x7f {
-			return cleanSlow(s)
+			return cleanFrom(s, i)
 		}
 	}
 	return s
 }
 
-func cleanSlow(s string) string {
+// cleanFrom is clean for a line whose first i bytes are known to be fine.
+func cleanFrom(s string, i int) string {
 	var b strings.Builder
-	b.Grow(len(s))
-	for i := 0; i < len(s); {
+	kept := 0 // s[kept:i] is fine, and not in b yet
+	drop := func(n int) {
+		b.WriteString(s[kept:i])
+		i += n
+		kept = i
+	}
+	for i < len(s) {
 		c := s[i]
 		switch {
+		case c == '\t' || c >= ' ' && c < 0x7f:
+			i++
 		case c == 0x1b:
-			i += escapeLen(s[i:])
+			drop(escapeLen(s[i:]))
 		case c == '\r': // a progress line: what follows overwrites it
 			b.Reset()
 			i++
-		case c == '\t' || c >= ' ' && c < 0x7f:
-			b.WriteByte(c)
-			i++
+			kept = i
 		case c < utf8.RuneSelf:
-			i++ // NUL, BEL, DEL, …
+			drop(1) // NUL, BEL, DEL, …
 		default:
 			r, n := utf8.DecodeRuneInString(s[i:])
 			switch {
-			case r >= 0x80 && r < 0xa0: // C1 controls
-			case r == 0xfeff: // byte order mark
+			case r >= 0x80 && r < 0xa0, r == 0xfeff: // C1 controls, byte order mark
+				drop(n)
+			case r == utf8.RuneError && n == 1:
+				drop(1)
+				b.WriteRune(utf8.RuneError)
 			default:
-				b.WriteRune(r)
+				i += n
 			}
-			i += n
 		}
 	}
+	if kept == 0 {
+		return s
+	}
+	b.WriteString(s[kept:])
 	return b.String()
 }
 

@@ -253,6 +253,8 @@ func (m *maven) close() {
 	m.block = nil
 }
 
+func (m *maven) busy() bool { return m.block != nil || m.counts }
+
 func (m *maven) end() {
 	m.close()
 	m.counts, m.ran = false, 0

@@ -148,6 +148,8 @@ func (m *mocha) close() {
 	m.block, m.title = nil, nil
 }
 
+func (m *mocha) busy() bool { return m.block != nil || m.done }
+
 func (m *mocha) end() {
 	m.close()
 	if m.done && m.nPass+m.nFail == 0 {

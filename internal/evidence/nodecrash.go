@@ -30,6 +30,8 @@ func (c *nodeCrash) line(l line) bool {
 	return false // others may know it better
 }
 
+func (c *nodeCrash) busy() bool { return c.block != nil }
+
 func (c *nodeCrash) end() {
 	b := c.block
 	c.block = nil

@@ -193,6 +193,8 @@ func (t *nodeTest) totals(s string) bool {
 	return true
 }
 
+func (t *nodeTest) busy() bool { return t.block != nil || t.failing }
+
 func (t *nodeTest) end() {
 	t.close()
 	for _, f := range t.found {

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"io"
+	"math/bits"
 	"strings"
 
 	"culprit/internal/session"
@@ -17,9 +18,13 @@ type line struct {
 // format recognises the output of one runner or tool. It keeps what state it
 // needs between lines, all of it bounded.
 type format interface {
-	// line is offered each line; true means that it is the format's own, and
-	// that formats later in the list shall not see it.
+	// line is offered each line that holds one of the format's cues, and while
+	// it is busy every line; true means that it is the format's own, and that
+	// formats later in the list shall not see it.
 	line(l line) bool
+	// busy reports that the format has something under way, and that lines
+	// without its cues matter to it.
+	busy() bool
 	// end is called once after the last line, and at the end of each step.
 	end()
 }
@@ -29,53 +34,49 @@ type parser struct {
 	envelope envelope
 	out      *collector
 	formats  []format
+	scanner  *scanner
+	busy     set // the formats that see every line
+	offered  int // how often a format was offered a line: the work done
 }
 
 func newParser(opts Options) *parser {
-	p := &parser{out: newCollector(opts)}
-	p.formats = newFormats(p.out)
-	return p
-}
-
-// newFormats lists the formats in the order in which they see a line. Those
-// with the most particular phrases come first; the generic ones, which take
-// what nobody knows, come last.
-func newFormats(out *collector) []format {
-	return []format{
-		&goJSON{out: out},
-		&goTest{out: out},
-		&pytest{out: out},
-		&unittest{out: out},
-		&vitest{out: out},
-		&jest{out: out},
-		&tap{out: out},
-		&nodeTest{out: out},
-		&mocha{out: out},
-		&cargo{out: out},
-		&maven{out: out},
-		&gradle{out: out},
-		&pythonTrace{out: out},
-		&nodeCrash{out: out},
-		&compiler{out: out},
-		&world{out: out},
+	p := &parser{out: newCollector(opts), scanner: theScanner()}
+	for _, f := range formats {
+		p.formats = append(p.formats, f.make(p.out))
 	}
+	return p
 }
 
 func (p *parser) read(r io.Reader) error {
 	return eachLine(r, func(text string, from, to int64) {
 		l := line{from: from, to: to}
+		var called set
 		var skip bool
-		if l.text, skip = p.envelope.open(text, p); skip {
+		if l.text, called, skip = p.envelope.open(text, p); skip {
 			return
 		}
-		l.text, l.marked = strings.CutPrefix(l.text, "##[error]")
-		p.feed(l)
+		if len(l.text) > 2 && l.text[0] == '#' {
+			if l.text, l.marked = strings.CutPrefix(l.text, "##[error]"); l.marked {
+				called = 1<<len(p.formats) - 1
+			}
+		}
+		p.feed(l, called|p.busy)
 	})
 }
 
-func (p *parser) feed(l line) {
-	for _, f := range p.formats {
-		if f.line(l) {
+// feed offers a line to the formats in who, in their order.
+func (p *parser) feed(l line, who set) {
+	for ; who != 0; who &= who - 1 {
+		i := bits.TrailingZeros64(uint64(who))
+		f := p.formats[i]
+		taken := f.line(l)
+		p.offered++
+		if f.busy() {
+			p.busy |= 1 << i
+		} else {
+			p.busy &^= 1 << i
+		}
+		if taken {
 			return
 		}
 	}
@@ -83,8 +84,11 @@ func (p *parser) feed(l line) {
 
 // flush ends what the formats have under way.
 func (p *parser) flush() {
-	for _, f := range p.formats {
-		f.end()
+	p.busy = 0
+	for i, f := range p.formats {
+		if f.end(); f.busy() {
+			p.busy |= 1 << i
+		}
 	}
 }
 

@@ -456,6 +456,10 @@ func pyKind(msg string) session.Kind {
 	return session.KindTest
 }
 
+func (p *pytest) busy() bool {
+	return p.block != nil || p.section == "summary" || p.section == "failures" || p.section == "errors"
+}
+
 func (p *pytest) end() {
 	p.close()
 	p.flush()

@@ -129,6 +129,8 @@ func (p *pythonTrace) line(l line) bool {
 	return true
 }
 
+func (p *pythonTrace) busy() bool { return p.trace != nil }
+
 func (p *pythonTrace) end() {
 	t := p.trace
 	p.trace = nil

@@ -249,6 +249,8 @@ func (t *tap) count(r string) bool {
 	return true
 }
 
+func (t *tap) busy() bool { return t.block != nil || t.results > 0 }
+
 func (t *tap) end() {
 	t.close()
 	t.names, t.results, t.node = nil, 0, false

@@ -233,6 +233,8 @@ func (u *unittest) close() {
 	u.out.fail(f, primary)
 }
 
+func (u *unittest) busy() bool { return u.block != nil || u.rule || u.test != "" || u.ran > 0 }
+
 func (u *unittest) end() {
 	u.close()
 	u.rule, u.test, u.ran = false, "", 0

@@ -197,6 +197,8 @@ func (v *vitest) totals(s string) bool {
 	return true
 }
 
+func (v *vitest) busy() bool { return v.active }
+
 func (v *vitest) end() {
 	v.closeAll()
 	v.active, v.file = false, ""

@@ -69,45 +69,35 @@ var signs = []sign{
 	{"Process completed with exit code 137", "", session.KindEnvironment, secondary},
 }
 
-// firsts are the bytes that the lines of signs with a beginning start with.
-var firsts = func() (set [256]bool) {
+// worldCues are the signs' own texts.
+func worldCues() cues {
+	c := cues{has: []string{": not found", ": command not found"}}
 	for _, s := range signs {
 		if s.at != "" {
-			set[s.at[0]] = true
+			c.starts = append(c.starts, s.at)
+		} else {
+			c.has = append(c.has, s.has)
 		}
 	}
-	return set
-}()
+	return c
+}
 
 func (w *world) line(l line) bool {
 	s := l.text
-	if s == "" {
-		return false
-	}
-	if firsts[s[0]] || l.marked {
-		for _, p := range signs {
-			if p.at != "" && strings.HasPrefix(s, p.at) && strings.Contains(s, p.has) && (p.at != "Killed" || len(s) == len("Killed")) {
-				w.add(p, l)
-				return true
-			}
+	for _, p := range signs {
+		if p.at != "" && strings.HasPrefix(s, p.at) && strings.Contains(s, p.has) && (p.at != "Killed" || len(s) == len("Killed")) ||
+			p.at == "" && strings.Contains(s, p.has) {
+			w.add(p, l)
+			return true
 		}
 	}
-	if l.marked {
-		f := session.Failure{Kind: session.KindCommand, Message: s, From: l.from, To: l.to}
-		w.out.fail(f, tertiary)
+	if l.marked && s != "" {
+		w.out.fail(session.Failure{Kind: session.KindCommand, Message: s, From: l.from, To: l.to}, tertiary)
 		return true
 	}
 	if strings.HasSuffix(s, ": not found") && shellPrefix(s) || strings.HasSuffix(s, ": command not found") {
 		w.out.fail(session.Failure{Framework: "sh", Kind: session.KindDependency, Message: s, From: l.from, To: l.to}, secondary)
 		return true
-	}
-	if strings.Contains(s, "memory") || strings.Contains(s, "o space left") || strings.Contains(s, "ENOSPC") || strings.Contains(s, "toomany") || strings.Contains(s, "has expired") {
-		for _, p := range signs {
-			if p.at == "" && strings.Contains(s, p.has) {
-				w.add(p, l)
-				return true
-			}
-		}
 	}
 	return false
 }
@@ -121,5 +111,7 @@ func shellPrefix(s string) bool {
 func (w *world) add(p sign, l line) {
 	w.out.fail(session.Failure{Kind: p.kind, Message: l.text, From: l.from, To: l.to}, p.tier)
 }
+
+func (w *world) busy() bool { return false }
 
 func (w *world) end() {}

@@ -45,6 +45,10 @@ type Failure struct {
 	// Signature is the message with numbers, addresses, times and paths
 	// normalised: equal for the same fault in two runs.
 	Signature string `json:"signature,omitempty"`
+	// Consequence is set where another failure of the list explains this one:
+	// the command that failed because its test did, a test that failed
+	// because its subtest did.
+	Consequence bool `json:"consequence,omitempty"`
 	// From and To are the byte range in the log that this was read from.
 	From int64 `json:"from,omitempty"`
 	To   int64 `json:"to,omitempty"`
