@@ -16,6 +16,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"culprit/internal/conformance"
 	"culprit/internal/githubtest"
 	"culprit/internal/requiretest"
 	"culprit/queue"
@@ -45,15 +46,7 @@ type world struct {
 func newWorld(t *testing.T, redisURL string, p smallProject) *world {
 	t.Helper()
 	requiretest.Program(t, "git")
-	gh, err := githubtest.New(githubtest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := gh.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	gh := conformance.Start(t, githubtest.Options{})
 	dir := t.TempDir()
 	w := &world{t: t, github: gh, apiURL: gh.APIURL(), repo: "acme/prices", redisURL: redisURL, data: filepath.Join(dir, "data"), home: filepath.Join(dir, "home"), log: newBotLog()}
 	key, err := appKey()
