@@ -34,6 +34,9 @@ type Claim struct {
 
 	// EnqueuedAt and StartedAt are when the job came and was first claimed.
 	EnqueuedAt, StartedAt time.Time
+	// Waited is how long it stood in the line before this claim, not counting
+	// earlier attempts and times in which it was not due.
+	Waited time.Duration
 
 	q      *Queue
 	worker string
@@ -70,7 +73,7 @@ func (q *Queue) claim(ctx context.Context, worker, token string) (*Claim, time.D
 	}
 	c := &Claim{
 		Job: info.Job, Fence: info.Fence, Attempt: info.Attempt + 1, Crashes: info.Crashes, CrashesInRow: info.CrashesInRow,
-		EnqueuedAt: info.EnqueuedAt, StartedAt: info.StartedAt,
+		EnqueuedAt: info.EnqueuedAt, StartedAt: info.StartedAt, Waited: info.Waited,
 		q: q, worker: worker, token: token,
 	}
 	if got[1] != "" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/redis/go-redis/v9"
@@ -103,7 +104,7 @@ func infoOf(f map[string]string) Info {
 		Summary: f["summary"], Stop: Signal(f["stop"]), Replaced: f["by"],
 		EnqueuedAt: microTime(f["enqueued"]), StartedAt: microTime(f["started"]),
 		EndedAt: microTime(f["ended"]), Reported: f["reported"] == "1",
-		Since: microTime(f["since"]), History: historyOf(f["history"]),
+		Since: microTime(f["since"]), Waited: time.Duration(num("waited")) * time.Microsecond, History: historyOf(f["history"]),
 	}
 	if f["payload"] != "" {
 		info.Payload = []byte(f["payload"])

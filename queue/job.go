@@ -117,12 +117,13 @@ type Info struct {
 	Replaced string // ID of the job that superseded it
 
 	EnqueuedAt time.Time
-	StartedAt  time.Time // first claim; zero: never ran
-	DueAt      time.Time // snoozed or retrying: not before; running: end of lease
-	EndedAt    time.Time // zero: has not ended
-	Reported   bool      // its end was told on GitHub, see Queue.TakeReport
-	Since      time.Time // when it came into its State
-	History    []Change  // its states, oldest first; of very many the latest
+	StartedAt  time.Time     // first claim; zero: never ran
+	DueAt      time.Time     // snoozed or retrying: not before; running: end of lease
+	EndedAt    time.Time     // zero: has not ended
+	Reported   bool          // its end was told on GitHub, see Queue.TakeReport
+	Since      time.Time     // when it came into its State
+	Waited     time.Duration // in the line, before its last claim
+	History    []Change      // its states, oldest first; of very many the latest
 }
 
 // A Change is one step of a job's history.

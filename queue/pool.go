@@ -49,8 +49,8 @@ type Event struct {
 	Job  Job
 	// State after the event; for Lost it is unknown and empty.
 	State State
-	// Took is how long the handler ran; for Claimed, how long the job waited
-	// since it was enqueued.
+	// Took is how long the handler ran; for Claimed, how long the job stood in
+	// the line (Claim.Waited).
 	Took time.Duration
 	Err  error
 }
@@ -85,6 +85,7 @@ type Pool struct {
 // A task is a claim that this pool works on.
 type task struct {
 	claim     *Claim
+	log       *slog.Logger // says which job it is
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
 	poke      chan struct{} // renew the lease now
@@ -224,7 +225,7 @@ func (p *Pool) next(ctx context.Context) *Claim {
 }
 
 func (p *Pool) add(base context.Context, c *Claim) *task {
-	t := &task{claim: c, poke: make(chan struct{}, 1), began: time.Now()}
+	t := &task{claim: c, poke: make(chan struct{}, 1), began: time.Now(), log: p.opts.Log.With("job", c.ID, "delivery", c.Delivery, "fence", c.Fence)}
 	t.ctx, t.cancel = context.WithCancelCause(base)
 	p.mu.Lock()
 	p.running[c.ID] = t
@@ -272,7 +273,7 @@ func (p *Pool) abandon(base context.Context) []string {
 	for _, t := range left {
 		call, cancel := context.WithTimeout(base, 2*time.Second)
 		if _, err := t.claim.Release(call); err != nil && !isLost(err) {
-			p.opts.Log.Warn("cannot give back job", "job", t.claim.ID, "error", err)
+			t.log.Warn("cannot give back job", "error", err)
 		}
 		cancel()
 		ids = append(ids, t.claim.ID)

@@ -14,10 +14,9 @@ import (
 func (p *Pool) work(hard context.Context, t *task) {
 	defer p.remove(t)
 	defer t.cancel(nil)
-	c := t.claim
-	log := p.opts.Log.With("job", c.ID, "delivery", c.Delivery, "fence", c.Fence)
+	c, log := t.claim, t.log
 	log.Info("job claimed", "attempt", c.Attempt, "crashes", c.Crashes, "crashes_in_row", c.CrashesInRow)
-	p.opts.Observe(Event{Kind: EventClaimed, Job: c.Job, State: Running, Took: t.began.Sub(c.EnqueuedAt)})
+	p.opts.Observe(Event{Kind: EventClaimed, Job: c.Job, State: Running, Took: c.Waited})
 
 	beat, stopBeat := context.WithCancel(hard)
 	var beating sync.WaitGroup
@@ -53,7 +52,7 @@ func (p *Pool) handle(t *task) (out Outcome, crash string) {
 	defer func() {
 		if r := recover(); r != nil {
 			crash = fmt.Sprintf("handler panicked: %v", r)
-			p.opts.Log.Error("handler panicked", "job", t.claim.ID, "panic", r, "stack", string(debug.Stack()))
+			t.log.Error("handler panicked", "panic", r, "stack", string(debug.Stack()))
 		}
 	}()
 	return p.opts.Handler.Handle(t.ctx, t.claim), ""
@@ -93,7 +92,7 @@ func (p *Pool) renew(ctx context.Context, t *task) {
 			t.cancel(fmt.Errorf("%w: Redis has not answered for %v", ErrLost, time.Since(answered).Round(time.Second)))
 			return
 		default:
-			p.opts.Log.Warn("cannot renew lease", "job", t.claim.ID, "error", err)
+			t.log.Warn("cannot renew lease", "error", err)
 		}
 	}
 }
@@ -116,7 +115,7 @@ func (p *Pool) end(hard context.Context, t *task, out Outcome, crash string) (St
 		if err == nil || isLost(err) {
 			return state, err
 		}
-		p.opts.Log.Warn("cannot end job yet", "job", t.claim.ID, "error", err)
+		t.log.Warn("cannot end job yet", "error", err)
 		wait := time.NewTimer(Backoff{Base: 100 * time.Millisecond, Max: 5 * time.Second}.next(n, 0))
 		select {
 		case <-wait.C:
@@ -184,7 +183,7 @@ func (p *Pool) reap(ctx context.Context) {
 			p.opts.Log.Warn("cannot reap jobs", "error", err)
 		}
 		for _, info := range append(recovered, dead...) {
-			p.opts.Log.Warn("took job from a silent worker", "job", info.ID, "worker", info.Worker,
+			p.opts.Log.Warn("took job from a silent worker", "job", info.ID, "delivery", info.Delivery, "worker", info.Worker,
 				"crashes", info.Crashes, "crashes_in_row", info.CrashesInRow, "state", info.State)
 			p.opts.Observe(Event{Kind: EventRecovered, Job: info.Job, State: info.State})
 		}
@@ -211,7 +210,7 @@ func (p *Pool) reportRegularly(ctx context.Context) {
 }
 
 func (p *Pool) tell(ctx context.Context, r *Report) {
-	log := p.opts.Log.With("job", r.ID, "state", r.State, "try", r.Try)
+	log := p.opts.Log.With("job", r.ID, "delivery", r.Delivery, "state", r.State, "try", r.Try)
 	call, cancel := context.WithTimeout(ctx, p.q.opts.Lease*9/10)
 	err := p.opts.Report(call, r)
 	cancel()

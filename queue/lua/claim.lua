@@ -53,9 +53,10 @@ while true do
       local fence = int(tick())
       redis.call('HSET', base .. 'served', 'g:' .. group, fence, 'i:' .. inst, fence)
       redis.call('HSET', base .. 'claims', token, id)
-      set(id, h, {fence = fence, worker = worker, token = token, started = h.started or int(now)})
+      local waited = int(math.max(0, now - tonumber(h.since)))
+      set(id, h, {fence = fence, worker = worker, token = token, started = h.started or int(now), waited = waited})
       count('claimed')
-      count('waited', int(math.max(0, now - tonumber(h.since))))
+      count('waited', waited)
       move(id, h, 'running', now + lease, worker)
       return answer(id)
     end

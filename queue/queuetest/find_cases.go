@@ -47,6 +47,21 @@ var findCases = map[string]func(*fixture){
 			f.t.Errorf("history runs from %s to %s, and the job is in its state since %s", first, last, info.Since)
 		}
 	},
+	"a claim tells how long the job stood in the line before it": func(f *fixture) {
+		f.enqueue(queue.Job{})
+		f.clock.Advance(minute)
+		c := f.claim()
+		_, err := c.Snooze(f.ctx(), f.clock.Now().Add(5*minute), "asks")
+		f.ok(err)
+		f.clock.Advance(10 * minute)
+		again := f.claim() // it came into the line by this look
+		_, err = again.Release(f.ctx())
+		f.ok(err)
+		f.clock.Advance(2 * minute)
+		if last := f.claim(); c.Waited != minute || again.Waited != 0 || last.Waited != 2*minute {
+			f.t.Errorf("waited %s, %s and %s", c.Waited, again.Waited, last.Waited)
+		}
+	},
 	"a long history loses its oldest lines": func(f *fixture) {
 		r := f.enqueue(queue.Job{})
 		for range 200 {
