@@ -3,8 +3,10 @@ package queue
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -33,6 +35,9 @@ func CheckServer(ctx context.Context, rdb redis.UniversalClient) ([]Problem, err
 	if err := rdb.Ping(ctx).Err(); err != nil {
 		return nil, fmt.Errorf("check Redis: %w", err)
 	}
+	if cluster, ok := rdb.(*redis.ClusterClient); ok {
+		return checkNodes(ctx, cluster)
+	}
 	facts := map[string]string{}
 	for _, section := range []string{"server", "memory", "persistence"} {
 		text, err := rdb.Info(ctx, section).Result()
@@ -51,10 +56,37 @@ func CheckServer(ctx context.Context, rdb redis.UniversalClient) ([]Problem, err
 	return judge(facts), nil
 }
 
+// checkNodes checks each node of a Cluster: one of them has the queue, and any
+// may take it over.
+func checkNodes(ctx context.Context, cluster *redis.ClusterClient) ([]Problem, error) {
+	var mu sync.Mutex
+	var found []Problem
+	err := cluster.ForEachShard(ctx, func(ctx context.Context, node *redis.Client) error {
+		problems, err := CheckServer(ctx, node)
+		mu.Lock()
+		defer mu.Unlock()
+		for _, p := range problems {
+			p.What = "node " + node.Options().Addr + ": " + p.What
+			found = append(found, p)
+		}
+		return err
+	})
+	slices.SortFunc(found, func(a, b Problem) int { return strings.Compare(a.What, b.What) })
+	return found, err
+}
+
 // judge reads the facts of INFO.
 func judge(facts map[string]string) []Problem {
 	var found []Problem
-	if p := facts["maxmemory_policy"]; p != "" && p != "noeviction" {
+	switch p := facts["maxmemory_policy"]; {
+	case p == "", p == "noeviction":
+	case strings.HasPrefix(p, "volatile-"):
+		found = append(found, Problem{
+			Code: "eviction",
+			What: "Redis drops keys that have a lifetime when its memory is full (maxmemory-policy " + p + "); the queue's have none",
+			Do:   "set maxmemory-policy noeviction",
+		})
+	default:
 		found = append(found, Problem{
 			Code: "eviction", Fatal: true,
 			What: "Redis drops keys when its memory is full (maxmemory-policy " + p + ")",

@@ -18,6 +18,7 @@ func TestServerSettingsThatLoseJobsAreFound(t *testing.T) {
 		"newer":       {"redis_version", "8.2.1", ""},
 		"old":         {"redis_version", "6.2.14", "version!"},
 		"eviction":    {"maxmemory_policy", "allkeys-lru", "eviction!"},
+		"lifetimes":   {"maxmemory_policy", "volatile-lru", "eviction"},
 		"no file":     {"aof_enabled", "0", "persistence"},
 		"disk full":   {"aof_last_write_status", "err", "persistence!"},
 		"no version":  {"redis_version", "", ""},

@@ -9,13 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"culprit/internal/checkout"
 	"culprit/internal/config"
 	"culprit/internal/github"
 	"culprit/internal/sandbox"
 	"culprit/queue"
+	"culprit/queue/connect"
 )
 
 // finding is one line of the doctor's report.
@@ -98,17 +97,21 @@ func (a *App) checkRedis(ctx context.Context) []finding {
 	if !ok || address == "" {
 		return []finding{{name: "Redis", detail: "REDIS_URL is not set: serve uses an embedded Redis", do: "set REDIS_URL for more than one machine, or to keep waiting jobs over a restart"}}
 	}
-	opts, err := redis.ParseURL(address)
+	at, err := connect.Parse(address)
 	if err != nil {
-		return []finding{{name: "Redis", needed: true, detail: "REDIS_URL cannot be read", do: "use redis://[USER:PASSWORD@]HOST:PORT/DB"}}
+		return []finding{{name: "Redis", needed: true, detail: "REDIS_URL cannot be read", do: "use " + strings.Join(connect.Forms, ", ")}}
 	}
-	rdb := redis.NewClient(opts)
+	file := func(name string) string { v, _ := a.LookupEnv(name); return v }
+	rdb, err := connect.Open(at, connect.Files{CA: file("REDIS_CA_FILE"), Cert: file("REDIS_CERT_FILE"), Key: file("REDIS_KEY_FILE")})
+	if err != nil {
+		return []finding{{name: "Redis", needed: true, detail: err.Error(), do: "correct REDIS_CA_FILE, REDIS_CERT_FILE and REDIS_KEY_FILE"}}
+	}
 	defer rdb.Close()
 	problems, err := queue.CheckServer(ctx, rdb)
 	if err != nil {
-		return []finding{{name: "Redis", needed: true, detail: "Redis at " + opts.Addr + " does not answer", do: "start it, or correct REDIS_URL"}}
+		return []finding{{name: "Redis", needed: true, detail: "Redis at " + at.String() + " does not answer", do: "start it, or correct REDIS_URL"}}
 	}
-	out := []finding{{name: "Redis", ok: true, detail: opts.Addr + " answers"}}
+	out := []finding{{name: "Redis", ok: true, detail: at.String() + " answers"}}
 	for _, p := range problems {
 		out = append(out, finding{name: "Redis " + p.Code, needed: p.Fatal, detail: p.What, do: p.Do})
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,6 +23,7 @@ import (
 	"culprit/internal/sandbox"
 	"culprit/internal/session"
 	"culprit/queue"
+	"culprit/queue/connect"
 	"culprit/queue/embedded"
 )
 
@@ -91,7 +93,7 @@ func openService(ctx context.Context, cfg config.Config, logTo io.Writer, now fu
 	if err := s.openRedis(ctx); err != nil {
 		return nil, err
 	}
-	if s.queue, err = queue.Open(ctx, queue.Options{Redis: s.redis, Lease: cfg.Lease}); err != nil {
+	if s.queue, err = queue.Open(ctx, queue.Options{Redis: s.redis, Lease: cfg.Lease, Limits: limits(cfg.Limits), Ageing: cfg.Ageing}); err != nil {
 		return nil, &session.UserError{Code: "redis-away", What: "Redis does not answer", Do: "check REDIS_URL and that the server runs: " + s.redactor.String(err.Error()), Err: err}
 	}
 	s.app, err = github.New(github.Config{
@@ -115,19 +117,39 @@ func (s *service) openRedis(ctx context.Context) error {
 		s.log.Warn("no REDIS_URL is set: an embedded Redis serves this process alone; jobs that have not begun are lost when it stops")
 		return nil
 	}
-	opts, err := redis.ParseURL(s.cfg.RedisURL)
+	address, err := connect.Parse(s.cfg.RedisURL)
 	if err != nil {
-		return &session.UserError{Code: "redis-url", What: "REDIS_URL cannot be read", Do: "use redis://[USER:PASSWORD@]HOST:PORT/DB or rediss:// or unix://"}
+		return &session.UserError{Code: "redis-url", What: "REDIS_URL cannot be read", Do: "use " + strings.Join(connect.Forms, ", "), Err: err}
 	}
-	s.redis = redis.NewClient(opts)
+	for _, secret := range address.Secrets() {
+		s.redactor.Add(secret)
+	}
+	if s.redis, err = connect.Open(address, s.cfg.RedisFiles); err != nil {
+		return &session.UserError{Code: "redis-files", What: err.Error(), Do: "check REDIS_CA_FILE, REDIS_CERT_FILE and REDIS_KEY_FILE"}
+	}
+	s.log.Info("the queue is in Redis", "at", address.String(), "tls", address.TLS)
 	problems, err := queue.CheckServer(ctx, s.redis)
 	if err != nil {
 		return nil // Open says it better
 	}
 	for _, p := range problems {
+		if s.cfg.RedisCheck == "strict" || p.Fatal && s.cfg.RedisCheck != "warn" {
+			return &session.UserError{Code: "redis-" + p.Code, What: p.What, Do: p.Do + ", or start with --redis-check=warn"}
+		}
 		s.log.Warn("Redis is not set up to keep jobs", "problem", p.String())
 	}
 	return nil
+}
+
+// limits are those of the configuration in the queue's terms.
+func limits(c config.Limits) queue.Limits {
+	none := func(n int) int {
+		if n == 0 {
+			return -1
+		}
+		return n
+	}
+	return queue.Limits{Repository: none(c.Repository), Installation: none(c.Installation), Total: none(c.Total)}
 }
 
 func (s *service) close() error {
@@ -261,7 +283,7 @@ func (s *service) runWorker(ctx context.Context) (err error) {
 		s.log.Info("unfinished sessions are taken up", "sessions", n)
 	}
 	pool, err := queue.NewPool(s.queue, queue.PoolOptions{
-		Handler: w, Slots: s.cfg.Jobs, Report: w.Report, ShutdownGrace: s.cfg.Grace, Log: s.log,
+		Handler: w, Slots: s.cfg.Jobs, Report: w.Report, ShutdownGrace: s.cfg.Grace, RedisGrace: s.cfg.RedisGrace, Log: s.log,
 	})
 	if err != nil {
 		return err

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"culprit/queue/connect"
 )
 
 // Config is what serve and work need (GH10).
@@ -29,12 +31,17 @@ type Config struct {
 	PrivateKey     []byte   // PEM
 	WebhookSecrets []string // the current one first; an older one while rotating
 	RedisURL       string   // empty = embedded Redis
-	Data           string   // folder of sessions and caches
+	RedisFiles     connect.Files
+	RedisCheck     string        // refuse, strict, warn
+	RedisGrace     time.Duration // for running jobs while Redis is away
+	Data           string        // folder of sessions and caches
 	Label          string
 	Sandbox        string // auto, bwrap, off
 	AllowNoSandbox bool
 	Jobs           int // jobs at a time in this process
-	Concurrency    int // hypotheses tested at a time in one session
+	Limits         Limits
+	Ageing         time.Duration // of waiting jobs, for one class of priority
+	Concurrency    int           // hypotheses tested at a time in one session
 	Mode           string
 	MaxRuns        int
 	Timeout        time.Duration // of one session
@@ -43,6 +50,9 @@ type Config struct {
 	Grace          time.Duration // for running jobs at shutdown
 	Work           bool          // serve also works
 }
+
+// Limits of jobs that run at a time, by whom they are for; 0: none.
+type Limits struct{ Repository, Installation, Total int }
 
 // setting is one row of the table.
 type setting struct {
@@ -91,8 +101,22 @@ var settings = []setting{
 			}
 			return nil
 		}},
-	{env: "REDIS_URL", help: "redis://, rediss:// or unix:// address; without it an embedded Redis is started (one machine, for trying out)", secret: true,
-		set: func(c *Config, v string) error { c.RedisURL = v; return nil }},
+	{env: "REDIS_URL", help: "address of Redis, see below; without it an embedded one is started (one machine, for trying out)", secret: true,
+		set: func(c *Config, v string) error {
+			_, err := connect.Parse(v)
+			c.RedisURL = v
+			return err
+		}},
+	{env: "REDIS_CA_FILE", help: "file with the authorities (PEM) that the certificate of Redis must come from, instead of the system's",
+		set: func(c *Config, v string) error { c.RedisFiles.CA = v; return nil }},
+	{env: "REDIS_CERT_FILE", help: "file with the client's certificate (PEM), for a Redis that asks for one",
+		set: func(c *Config, v string) error { c.RedisFiles.Cert = v; return nil }},
+	{env: "REDIS_KEY_FILE", help: "file with the key (PEM) of that certificate",
+		set: func(c *Config, v string) error { c.RedisFiles.Key = v; return nil }},
+	{flag: "redis-check", env: "CULPRIT_REDIS_CHECK", def: "refuse", help: "what to do when Redis is set up to lose jobs: refuse to start (missing persistence is only warned of), strict (refuse that too) or warn",
+		set: oneOf(func(c *Config) *string { return &c.RedisCheck }, "refuse", "strict", "warn")},
+	{flag: "redis-grace", env: "CULPRIT_REDIS_GRACE", def: "5m", help: "how long running jobs go on while Redis does not answer",
+		set: duration(func(c *Config) *time.Duration { return &c.RedisGrace })},
 	{flag: "data", env: "CULPRIT_DATA", def: "culprit-data", help: "folder for sessions and repository caches",
 		set: func(c *Config, v string) (err error) { c.Data, err = filepath.Abs(v); return err }},
 	{flag: "label", env: "CULPRIT_LABEL", def: "debug", help: "issue label that starts a session",
@@ -103,6 +127,14 @@ var settings = []setting{
 		set: boolean(func(c *Config) *bool { return &c.AllowNoSandbox })},
 	{flag: "jobs", env: "CULPRIT_JOBS", def: "1", help: "sessions at a time in this process",
 		set: number(func(c *Config) *int { return &c.Jobs }, 1, 64)},
+	{flag: "jobs-per-repository", env: "CULPRIT_JOBS_PER_REPOSITORY", def: "1", help: "sessions at a time for one repository, over all workers; 0: no limit",
+		set: number(func(c *Config) *int { return &c.Limits.Repository }, 0, 1_000_000)},
+	{flag: "jobs-per-installation", env: "CULPRIT_JOBS_PER_INSTALLATION", def: "4", help: "sessions at a time for one installation (an account or organisation), over all workers; 0: no limit",
+		set: number(func(c *Config) *int { return &c.Limits.Installation }, 0, 1_000_000)},
+	{flag: "jobs-total", env: "CULPRIT_JOBS_TOTAL", def: "0", help: "sessions at a time over all workers; 0: no limit",
+		set: number(func(c *Config) *int { return &c.Limits.Total }, 0, 1_000_000)},
+	{flag: "ageing", env: "CULPRIT_AGEING", def: "30m", help: "waiting this long outweighs one class of priority (red CI, issue, person)",
+		set: duration(func(c *Config) *time.Duration { return &c.Ageing })},
 	{flag: "concurrency", env: "CULPRIT_CONCURRENCY", def: "5", help: "hypotheses tested at a time in one session",
 		set: number(func(c *Config) *int { return &c.Concurrency }, 1, 64)},
 	{flag: "mode", env: "CULPRIT_MODE", def: "full", help: "quick, full or deep",

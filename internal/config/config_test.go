@@ -39,11 +39,11 @@ func TestAFlagBeatsTheEnvironmentAndThatTheDefault(t *testing.T) {
 func TestAllProblemsAreReportedAtOnceAndNoSecretIsShown(t *testing.T) {
 	t.Parallel()
 	_, err := Load(Serve, []string{"--jobs", "many", "stray"}, env(
-		"GITHUB_APP_ID", "x", "GITHUB_APP_PRIVATE_KEY", "hush-hush", "CULPRIT_SANDBOX", "maybe", "GITHUB_API_URL", "http://github.example"))
+		"GITHUB_APP_ID", "x", "GITHUB_APP_PRIVATE_KEY", "hush-hush", "CULPRIT_SANDBOX", "maybe", "REDIS_URL", "redis://:hush-hush@", "GITHUB_API_URL", "http://github.example"))
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{"--jobs", "stray", "GITHUB_APP_ID", "GITHUB_APP_PRIVATE_KEY", "CULPRIT_SANDBOX", "plain http", "GITHUB_WEBHOOK_SECRET"} {
+	for _, want := range []string{"--jobs", "stray", "GITHUB_APP_ID", "GITHUB_APP_PRIVATE_KEY", "CULPRIT_SANDBOX", "REDIS_URL", "plain http", "GITHUB_WEBHOOK_SECRET"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not name %s: %v", want, err)
 		}
@@ -81,7 +81,11 @@ func TestTheDocumentHasTheTable(t *testing.T) {
 	if !ok {
 		t.Fatal("the document has lost its marker")
 	}
-	want := head + "the table -->\n\n" + Markdown()
+	_, tail, ok := strings.Cut(string(data), "<!-- end of the table -->\n")
+	if !ok {
+		t.Fatal("the document has lost the marker of the table's end")
+	}
+	want := head + "the table -->\n\n" + Markdown() + "\n<!-- end of the table -->\n" + tail
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)

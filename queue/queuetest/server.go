@@ -3,18 +3,12 @@
 package queuetest
 
 import (
-	"bytes"
-	"context"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"culprit/internal/requiretest"
 	"culprit/queue/embedded"
 )
 
@@ -23,39 +17,7 @@ import (
 // Without redis-server the test is skipped.
 func Real(tb testing.TB, args ...string) *redis.Client {
 	tb.Helper()
-	program := requiretest.Program(tb, "redis-server")
-	dir, err := os.MkdirTemp("", "redis") // short: socket paths are limited to 107 bytes
-	if err != nil {
-		tb.Fatal(err)
-	}
-	socket := filepath.Join(dir, "s")
-	var output bytes.Buffer
-	cmd := exec.Command(program, append([]string{
-		"--port", "0", "--unixsocket", socket, "--dir", dir, "--save", "", "--maxmemory-policy", "noeviction",
-	}, args...)...)
-	cmd.Stdout, cmd.Stderr = &output, &output
-	if err := cmd.Start(); err != nil {
-		tb.Fatal(err)
-	}
-	rdb := redis.NewClient(&redis.Options{Network: "unix", Addr: socket, PoolSize: 100})
-	tb.Cleanup(func() {
-		_ = rdb.Close()
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		_ = os.RemoveAll(dir)
-	})
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for rdb.Ping(ctx).Err() != nil {
-		select {
-		case <-ctx.Done():
-			tb.Fatalf("redis-server did not answer:\n%s", output.String())
-		case <-tick.C:
-		}
-	}
-	return rdb
+	return StartProcess(tb, append([]string{"--port", "0", "--save", "", "--maxmemory-policy", "noeviction"}, args...)...).Client()
 }
 
 // Embedded starts an embedded Redis and ends it with the test.
