@@ -8,10 +8,6 @@ import (
 	"culprit/internal/session"
 )
 
-// escalationAt is the number of hypotheses from which "nothing confirmed"
-// stops the session and asks a person (QD10).
-const escalationAt = 3
-
 // escalate weighs the verdicts after wave 1: a flaky failure ends with its
 // description, nothing confirmed ends with one question, and fix rows whose
 // hypothesis was not confirmed are skipped with the reason (QD9).

@@ -29,7 +29,7 @@ func (e *env) proveScript(ctx context.Context, name string, script []byte, verif
 		return e.Runner.Run(ctx, t)
 	}
 	if !verify {
-		obs, err := e.until(ctx, run, func(o session.Observation) bool { return o.Exit == seenExit })
+		obs, err := e.until(run, func(o session.Observation) bool { return o.Exit == seenExit })
 		if err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (e *env) proveScript(ctx context.Context, name string, script []byte, verif
 		return nil
 	}
 	c := e.s.Confirmation
-	before, err := e.until(ctx, func(session.Trial) (session.Observation, error) { return run(e.trial(name)) }, func(o session.Observation) bool { return o.Exit == seenExit })
+	before, err := e.until(func(session.Trial) (session.Observation, error) { return run(e.trial(name)) }, func(o session.Observation) bool { return o.Exit == seenExit })
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (e *env) proveScript(ctx context.Context, name string, script []byte, verif
 
 // until runs the reproduction until it shows what is looked for: a flaky
 // failure may need several runs.
-func (e *env) until(ctx context.Context, run func(session.Trial) (session.Observation, error), shown func(session.Observation) bool) (obs session.Observation, err error) {
+func (e *env) until(run func(session.Trial) (session.Observation, error), shown func(session.Observation) bool) (obs session.Observation, err error) {
 	most := 1
 	if e.s.Reproduction.Flaky || e.s.Reproduction.Count.Passes() > 0 {
 		most = e.limits.flakyRuns

@@ -58,7 +58,7 @@ func localSettings(ctx context.Context, m *checkout.Mirror, s *session.Session, 
 		rev = "HEAD"
 	}
 	if there, err := m.Exists(ctx, rev, config.RepositoryFile); err != nil || !there {
-		return nil // an unknown revision is reported where it is resolved
+		return nil //nolint:nilerr // an unknown revision is reported where it is resolved
 	}
 	data, err := m.Show(ctx, rev, config.RepositoryFile)
 	if err != nil {

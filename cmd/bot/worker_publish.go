@@ -119,7 +119,7 @@ func (w *worker) Report(ctx context.Context, r *queue.Report) error {
 func (w *worker) closeLocal(s *session.Session) error {
 	dir := filepath.Join(w.sessionsDir(), s.ID)
 	if _, err := os.Stat(dir); err != nil {
-		return nil
+		return nil //nolint:nilerr // it is on another machine
 	}
 	folder, err := session.OpenFolder(dir, w.redactor.Bytes)
 	if err != nil {

@@ -230,7 +230,7 @@ func sweep(root *os.Root, path string, keep []string, itself bool) error {
 	}
 	info, err := root.Lstat(path)
 	if err != nil || !info.IsDir() {
-		return nil // gone, or a link where a kept folder was
+		return nil //nolint:nilerr // gone, or a link where a kept folder was
 	}
 	names, err := readDir(root, path)
 	if err != nil {

@@ -80,7 +80,6 @@ type Lab struct {
 	asIs   sync.Map // commits that could be tested without being adapted
 
 	mu       sync.Mutex
-	made     int                        // worktrees made so far
 	runs     int                        // executions charged to the budget
 	recorded map[string][]session.Entry // by key, in the order of the record
 	asked    map[string]int             // repetitions answered by this process

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -191,8 +192,8 @@ func TestAGoodCommitThatFailsIsNamed(t *testing.T) {
 	s := w.session(session.Regression)
 	s.Flags.Good = w.at(10)
 	_, err := FindGood(t.Context(), w.lab(t, Options{}), s)
-	fails, ok := err.(*GoodFailsError)
-	if !ok || fails.Commit.SHA != w.at(10) || fails.Observation.Outcome != session.FailedSame {
+	var fails *GoodFailsError
+	if !errors.As(err, &fails) || fails.Commit.SHA != w.at(10) || fails.Observation.Outcome != session.FailedSame {
 		t.Errorf("error %v", err)
 	}
 }

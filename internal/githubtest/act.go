@@ -56,7 +56,7 @@ func (s *Server) EditComment(repo string, number int, commentID int64, login, bo
 	})
 }
 
-// Close closes an issue or pull request.
+// CloseIssue closes an issue or pull request.
 func (s *Server) CloseIssue(repo string, number int, login string) error {
 	return s.withIssue(repo, number, func(r *repository, i *issue) error {
 		s.closeIssue(r, i, s.userOrNew(login), "")

@@ -202,7 +202,7 @@ func (s *Server) authorize(c *call) *reply {
 		switch {
 		case roleRank[role] == 0 && (c.repo.private || u != nil):
 			return deny(http.StatusNotFound, "Not Found")
-		case u == nil && !(reading && need == "read"):
+		case u == nil && (!reading || need != "read"):
 			return deny(http.StatusUnauthorized, "Requires authentication")
 		case u != nil && roleRank[role] < roleRank[need]:
 			return deny(http.StatusForbidden, "Must have "+need+" rights to Repository.")

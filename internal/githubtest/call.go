@@ -3,6 +3,7 @@ package githubtest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -90,7 +91,8 @@ func (c *call) decode(v any, required ...string) *reply {
 	}
 	if err := json.Unmarshal(c.body, v); err != nil {
 		what := "the body has a field of the wrong type."
-		if te, ok := err.(*json.UnmarshalTypeError); ok {
+		var te *json.UnmarshalTypeError
+		if errors.As(err, &te) {
 			what = fmt.Sprintf("For 'properties/%s', %s is not a %s.", strings.ToLower(strings.ReplaceAll(te.Field, ".", "/")), te.Value, te.Type)
 		}
 		r := invalidRequest(what)

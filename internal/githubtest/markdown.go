@@ -153,10 +153,10 @@ func linkText(parent, text *nethtml.Node, site, repo string) {
 		}
 		word := rest[at[4]:at[5]]
 		href, label := "", word
-		switch {
-		case word[0] == '#':
+		switch word[0] {
+		case '#':
 			href = fmt.Sprintf("%s/%s/issues/%s", site, repo, word[1:])
-		case word[0] == '@':
+		case '@':
 			href = site + "/" + word[1:]
 		default:
 			href, label = fmt.Sprintf("%s/%s/commit/%s", site, repo, word), word[:7]

@@ -1,6 +1,7 @@
 package githubtest_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -217,13 +218,13 @@ func TestRateLimitFaultsAreUnderstoodByClients(t *testing.T) {
 	reset := w.clock.Now().Add(10 * time.Minute)
 	w.Inject(githubtest.PrimaryRateLimit(reset).On("GET", "/repos/{owner}/{repo}"))
 	_, _, err := gh.Repositories.Get(t.Context(), "octo", "calc")
-	if e, ok := err.(*github.RateLimitError); !ok || e.Rate.Reset.Unix() != reset.Unix() {
+	if e := new(github.RateLimitError); !errors.As(err, &e) || e.Rate.Reset.Unix() != reset.Unix() {
 		t.Errorf("primary limit: %v", err)
 	}
 	gh = w.client()
 	w.Inject(githubtest.SecondaryRateLimit(403, 90*time.Second).On("GET", "/repos/{owner}/{repo}/pulls"))
 	_, _, err = gh.PullRequests.List(t.Context(), "octo", "calc", nil)
-	if e, ok := err.(*github.AbuseRateLimitError); !ok || e.GetRetryAfter() != 90*time.Second {
+	if e := new(github.AbuseRateLimitError); !errors.As(err, &e) || e.GetRetryAfter() != 90*time.Second {
 		t.Errorf("secondary limit: %v", err)
 	}
 }

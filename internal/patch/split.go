@@ -165,10 +165,7 @@ func (r *reader) hunk() ([]session.Hunk, error) {
 		cur = change{}
 	}
 	var last *[]byte
-	for {
-		if r.end() {
-			break
-		}
+	for !r.end() {
 		line := r.peek()
 		if line[0] == '\\' {
 			if last != nil {

@@ -301,11 +301,12 @@ func (a *automaton) scan(b []byte, escapes bool) (out []span, pending int) {
 	if depth := a.nodes[at].depth; depth > 0 {
 		last := len(b) - 1
 		for last >= 0 {
-			if b[last] == '\n' || b[last] == '\r' {
+			switch {
+			case b[last] == '\n' || b[last] == '\r':
 				last--
-			} else if escapes && last > 0 && isLineEscape(b, last-1) {
+			case escapes && last > 0 && isLineEscape(b, last-1):
 				last -= 2
-			} else {
+			default:
 				break
 			}
 		}

@@ -33,10 +33,10 @@ func CheckRun(s *session.Session) CheckRunText {
 	v := show(s)
 	c := CheckRunText{Title: cut(plain(v.headlineText()), 250)}
 	if !s.Done() && s.Result == "" {
-		c.Summary = fit("check_running", s, MaxText)
+		c.Summary = fit("check_running", s)
 		return c
 	}
-	c.Summary, c.Text = fit("check", s, MaxText), fit("check_text", s, MaxText)
+	c.Summary, c.Text = fit("check", s), fit("check_text", s)
 	c.Conclusion = "neutral"
 	if s.Result == "" && s.Question == nil {
 		c.Conclusion = "failure"

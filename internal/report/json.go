@@ -27,7 +27,7 @@ type Report struct {
 	Reproduction *session.Reproduction `json:"reproduction,omitempty"`
 	RootCause    *session.RootCause    `json:"root_cause,omitempty"`
 	Flake        *session.Flake        `json:"flake,omitempty"`
-	Hypotheses   []ReportRow           `json:"hypotheses"`
+	Hypotheses   []Row                 `json:"hypotheses"`
 	Fix          *session.Fix          `json:"fix,omitempty"`
 	Patch        string                `json:"patch,omitempty"` // git format-patch text of a verified fix
 	Proof        *session.Confirmation `json:"proof,omitempty"`
@@ -42,8 +42,8 @@ type Report struct {
 	Tokens     int                `json:"tokens"`
 }
 
-// ReportRow is one hypothesis of a Report.
-type ReportRow struct {
+// Row is one hypothesis of a Report.
+type Row struct {
 	ID              string                 `json:"id"`
 	Kind            session.HypothesisKind `json:"kind,omitempty"`
 	Title           string                 `json:"title"`
@@ -63,7 +63,7 @@ func JSON(s *session.Session) []byte {
 		Schema: 1, Session: s.ID, Result: s.Result, ExitCode: s.Result.ExitCode(), Headline: v.headlineText(), Reason: s.Reason,
 		Repository: s.Source.Repository, Mode: s.Mode, Symptom: s.Symptom.Title,
 		Bad: s.Bad, Test: v.testText(), Reproduction: s.Reproduction, RootCause: s.RootCause, Flake: s.Flake,
-		Hypotheses: []ReportRow{}, Proof: s.Confirmation, PullRequest: s.Published.PRURL,
+		Hypotheses: []Row{}, Proof: s.Confirmation, PullRequest: s.Published.PRURL,
 		Confidence: s.Confidence, Question: s.Question, NotChecked: append([]string{}, s.NotChecked...), NextStep: s.NextStep,
 		Runs: s.Budget.Runs, Seconds: v.elapsed().Seconds(), Tokens: s.Budget.Tokens,
 	}
@@ -77,7 +77,7 @@ func JSON(s *session.Session) []byte {
 		}
 	}
 	for _, t := range s.Wave(1) {
-		r.Hypotheses = append(r.Hypotheses, ReportRow{
+		r.Hypotheses = append(r.Hypotheses, Row{
 			ID: t.ID, Kind: kind(s, t.ID), Title: t.Title, Hypothesis: t.Hypothesis, Status: t.Status, Verdict: t.Verdict,
 			Findings: t.Findings, EvidenceFor: lines(t.EvidenceFor), EvidenceAgainst: lines(t.EvidenceAgainst), Error: t.Error,
 		})

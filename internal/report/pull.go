@@ -18,7 +18,7 @@ type PullRequestText struct {
 func PullRequest(s *session.Session, recent ...string) PullRequestText {
 	return PullRequestText{
 		Title: titleText(s, recent, 120),
-		Body:  fit("pull", s, MaxText),
+		Body:  fit("pull", s),
 		Draft: s.Flags.Draft || s.Confidence.Level != "high",
 	}
 }

@@ -41,12 +41,12 @@ func execute(name string, data any) string {
 	return b.String()
 }
 
-// fit draws a template with the widest limits with which it has at most max
+// fit draws a template with the widest limits with which it has at most MaxText
 // characters.
-func fit(name string, s *session.Session, max int) string {
+func fit(name string, s *session.Session) string {
 	out := ""
 	for _, l := range levels {
-		if out = render(name, &view{s, l}); utf8.RuneCountInString(out) <= max {
+		if out = render(name, &view{s, l}); utf8.RuneCountInString(out) <= MaxText {
 			return out
 		}
 	}
@@ -77,9 +77,9 @@ func FindMarker(comment string) (sessionID string, ok bool) {
 // result when it is done. Markdown, at most MaxText characters.
 func Comment(s *session.Session) string {
 	if !s.Done() && s.Result == "" && s.Question == nil {
-		return fit("comment_running", s, MaxText)
+		return fit("comment_running", s)
 	}
-	return fit("comment", s, MaxText)
+	return fit("comment", s)
 }
 
 // Marker is the session's own.

@@ -18,7 +18,7 @@ func Settings(file string, problems []SettingsProblem) CheckRunText {
 	}
 	c := CheckRunText{
 		Title: fmt.Sprintf("%s in the settings", count(len(problems), "problem")), Conclusion: "failure",
-		Summary: settingsProblems(file, problems),
+		Summary: settingsProblems(problems),
 	}
 	for _, p := range problems[:min(len(problems), maxAnnotations)] {
 		c.Annotations = append(c.Annotations, Annotation{
@@ -30,7 +30,7 @@ func Settings(file string, problems []SettingsProblem) CheckRunText {
 
 // SettingsComment is the comment on the commit that broke the settings file.
 func SettingsComment(file, sha string, problems []SettingsProblem) string {
-	return Marker(settingsMarker(sha)) + "\n### " + count(len(problems), "problem") + " in " + code(file) + "\n" + settingsProblems(file, problems)
+	return Marker(settingsMarker(sha)) + "\n### " + count(len(problems), "problem") + " in " + code(file) + "\n" + settingsProblems(problems)
 }
 
 // IsSettingsComment reports whether SettingsComment wrote a comment about that
@@ -47,7 +47,7 @@ func settingsMarker(sha string) string { return "settings-" + sha }
 // shownProblems bounds the list in a comment.
 const shownProblems = 20
 
-func settingsProblems(file string, problems []SettingsProblem) string {
+func settingsProblems(problems []SettingsProblem) string {
 	var b strings.Builder
 	for i, p := range problems {
 		if i == shownProblems {

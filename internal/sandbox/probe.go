@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -45,10 +46,7 @@ func SelfTest(ctx context.Context, box Sandbox) []Finding {
 	defer removeAll(dir)
 	tree := filepath.Join(dir, "tree")
 	secret := filepath.Join(dir, "secret")
-	if err := os.Mkdir(tree, 0o755); err == nil {
-		err = os.WriteFile(secret, []byte("canary"), 0o600)
-	}
-	if err != nil {
+	if err := errors.Join(os.Mkdir(tree, 0o755), os.WriteFile(secret, []byte("canary"), 0o600)); err != nil {
 		return []Finding{{Name: box.Name(), Detail: err.Error(), Remedy: "make the folder for temporary files writable"}}
 	}
 	port, closeListener := canaryListener()

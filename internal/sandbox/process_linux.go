@@ -44,7 +44,7 @@ func defaultMemory() int64 {
 	if unix.Sysinfo(&info) != nil {
 		return 4 << 30
 	}
-	total := int64(info.Totalram) * int64(info.Unit) //nolint:unconvert // the field's type differs by architecture
+	total := int64(info.Totalram) * int64(info.Unit) // the field's type differs by architecture
 	return max(total/2, 1<<30)
 }
 

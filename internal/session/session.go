@@ -15,7 +15,7 @@ const (
 	Deep  Mode = "deep"
 )
 
-// Outcome values that end a session.
+// Result is how a session ended.
 type Result string
 
 // Results of a session, in the words of the report. Every ended session has

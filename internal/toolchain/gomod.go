@@ -109,7 +109,7 @@ func adaptGo(old, newer *tree, k Kit) ([]session.Edit, string, bool) {
 	note := "go.mod made for code from before modules: module " + module
 	var edits []session.Edit
 	if needed := goImports(old, k.Root, module); len(needed) > 0 {
-		text += requirements(mod, newer, path.Dir(source))
+		text += requirements(mod, path.Dir(source))
 		note += ", requirements of the newer commit's go.mod"
 		if sum := path.Join(path.Dir(source), "go.sum"); newer.has(sum) && !old.has(path.Join(k.Root, "go.sum")) {
 			edits = append(edits, session.Edit{Path: path.Join(k.Root, "go.sum"), Content: []byte(newer.read(sum))})
@@ -131,7 +131,7 @@ func adaptGo(old, newer *tree, k Kit) ([]session.Edit, string, bool) {
 
 // requirements copies the newer requirements, and the replacements that do
 // not point into the tree.
-func requirements(mod goMod, newer *tree, dir string) string {
+func requirements(mod goMod, dir string) string {
 	var b strings.Builder
 	if len(mod.requires) > 0 {
 		b.WriteString("\nrequire (\n")

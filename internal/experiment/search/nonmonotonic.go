@@ -189,7 +189,7 @@ func (s *Search) unsettled() []int {
 // The fewer of the two kinds come first, since each of them contradicts many.
 func (s *Search) disputed(k int) []int {
 	fewer, more := s.dispute()
-	out := append(fewer, more...)
+	out := slices.Concat(fewer, more)
 	return out[:min(k, len(out))]
 }
 

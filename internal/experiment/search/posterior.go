@@ -75,10 +75,10 @@ func (p *posterior) observe(x, failures, passes int) {
 }
 
 func power(base float64, n int) float64 {
-	switch {
-	case n == 0:
+	switch n {
+	case 0:
 		return 1
-	case n == 1:
+	case 1:
 		return base
 	}
 	return math.Pow(base, float64(n))
