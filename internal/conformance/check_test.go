@@ -27,7 +27,8 @@ const small = `{
         "requestBody": {"required": true, "content": {"application/json": {"schema": {"type": "object", "required": ["title"], "properties": {
           "title": {"type": "string", "nullable": true, "maxLength": 5}, "state": {"type": "string", "nullable": true, "enum": ["open"]}
         }}}}},
-        "responses": {"200": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/thing"}}}}, "204": {}}
+        "responses": {"200": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/thing"}}}}, "204": {},
+          "409": {"content": {"application/json": {"schema": {"oneOf": [{"$ref": "#/components/schemas/basic-error"}, {"type": "object"}]}}}}}
       }
     }
   },
@@ -112,14 +113,15 @@ func TestViolationsOfAnswersAreFound(t *testing.T) {
 		"field named like an annotation": {
 			func(e *githubtest.Exchange) { e.Answer = []byte(`{"id":7,"owner":null,"example":1}`) }, "at /example: got number, want string",
 		},
-		"wrong format":      {func(e *githubtest.Exchange) { e.Answer = []byte(`{"id":7,"owner":{"url":"{a"},"example":"y"}`) }, "not valid uri-template"},
-		"cut short":         {func(e *githubtest.Exchange) { e.Answer = []byte(`{"id":`) }, "not JSON"},
-		"status":            {func(e *githubtest.Exchange) { e.Status = 201 }, "no answer 201"},
-		"without body":      {func(e *githubtest.Exchange) { e.Status, e.Answer = 204, nil }, ""},
-		"not modified":      {func(e *githubtest.Exchange) { e.Status, e.Answer = 304, nil }, ""},
-		"undescribed error": {func(e *githubtest.Exchange) { e.Status, e.Answer = 401, []byte(`{"message":"no"}`) }, ""},
-		"form of an error":  {func(e *githubtest.Exchange) { e.Status, e.Answer = 401, []byte(`{"error":"no"}`) }, "missing property 'message'"},
-		"unknown address":   {func(e *githubtest.Exchange) { e.Route, e.Status, e.Answer = "", 404, []byte(`{"message":"Not Found"}`) }, ""},
+		"wrong format":             {func(e *githubtest.Exchange) { e.Answer = []byte(`{"id":7,"owner":{"url":"{a"},"example":"y"}`) }, "not valid uri-template"},
+		"cut short":                {func(e *githubtest.Exchange) { e.Answer = []byte(`{"id":`) }, "not JSON"},
+		"status":                   {func(e *githubtest.Exchange) { e.Status = 201 }, "no answer 201"},
+		"without body":             {func(e *githubtest.Exchange) { e.Status, e.Answer = 204, nil }, ""},
+		"not modified":             {func(e *githubtest.Exchange) { e.Status, e.Answer = 304, nil }, ""},
+		"undescribed error":        {func(e *githubtest.Exchange) { e.Status, e.Answer = 401, []byte(`{"message":"no"}`) }, ""},
+		"form of an error":         {func(e *githubtest.Exchange) { e.Status, e.Answer = 401, []byte(`{"error":"no"}`) }, "missing property 'message'"},
+		"overlapping alternatives": {func(e *githubtest.Exchange) { e.Status, e.Answer = 409, []byte(`{"message":"Conflict"}`) }, ""},
+		"unknown address":          {func(e *githubtest.Exchange) { e.Route, e.Status, e.Answer = "", 404, []byte(`{"message":"Not Found"}`) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) { t.Parallel(); expect(t, d.answer(exchange(c.change)), c.want) })
 	}

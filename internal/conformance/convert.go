@@ -178,6 +178,16 @@ func jsonSchema(v obj) (any, bool) {
 	return nil, false
 }
 
+// forkMayBeGone lets the repository of a pull request's head be null, as it is
+// after the fork was deleted. The description says so in some places and
+// forgets it in others.
+func forkMayBeGone(head obj) {
+	fields, _ := head["properties"].(obj)
+	if repo, ok := fields["repo"].(obj); ok {
+		fields["repo"] = obj{"anyOf": []any{repo, obj{"type": "null"}}}
+	}
+}
+
 // annotations are keywords that assert nothing.
 var annotations = map[string]bool{
 	"description": true, "example": true, "examples": true, "title": true, "default": true, "deprecated": true, "readOnly": true,
@@ -203,10 +213,16 @@ func toSchema(v any) any {
 			for name, schema := range fields {
 				props[name] = toSchema(schema)
 			}
+			if head, ok := props["head"].(obj); ok {
+				forkMayBeGone(head)
+			}
 			out[key] = props
 		case key == "items", key == "additionalProperties", key == "not":
 			out[key] = toSchema(value)
 		case key == "oneOf", key == "anyOf", key == "allOf":
+			if key == "oneOf" {
+				key = "anyOf" // GitHub's alternatives overlap: its own plain error is two of them
+			}
 			var list []any
 			parts, _ := value.([]any)
 			for _, part := range parts {

@@ -28,7 +28,7 @@ var (
 
 // format is raised when the content of the installed file changes otherwise
 // than by its sources.
-const format = 1
+const format = 2
 
 // Path is where the description is installed: in the folder CULPRIT_OPENAPI
 // or, when that is not set, in the user's cache folder.

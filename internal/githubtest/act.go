@@ -81,9 +81,12 @@ func (s *Server) LockIssue(repo string, number int, locked bool) error {
 type PullConfig struct {
 	Title string
 	Body  string
-	Head  string // branch
+	Head  string // branch, or "owner:branch" of a fork
 	Base  string // branch
 	Draft bool
+	// NoMaintainerEdits forbids people who may write to the base repository to
+	// push to the head branch of a fork.
+	NoMaintainerEdits bool
 }
 
 // OpenPull opens a pull request between two branches that exist.

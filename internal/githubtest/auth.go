@@ -138,20 +138,6 @@ func decodePart(part string, v any) bool {
 // roleRank orders the roles of a repository.
 var roleRank = map[string]int{"none": 0, "read": 1, "triage": 2, "write": 3, "maintain": 4, "admin": 5}
 
-// role is what a person may do in a repository.
-func (r *repository) role(u *user) string {
-	if u == nil {
-		return "none"
-	}
-	if role, ok := r.permissions[u.login]; ok {
-		return role
-	}
-	if !r.private {
-		return "read"
-	}
-	return "none"
-}
-
 // authorize decides whether the identity may do what the route does. It also
 // finds the repository. A nil reply means yes.
 func (s *Server) authorize(c *call) *reply {

@@ -11,6 +11,9 @@ type RunConfig struct {
 	Repo string
 	// SHA is the commit; the branch's head when empty.
 	SHA string
+	// HeadRepo is the fork ("owner/name") that a pull request's commit comes
+	// from; the repository itself when empty.
+	HeadRepo string
 	// Branch is the head branch; the default branch when empty.
 	Branch string
 	// Workflow is the workflow's name ("CI"); its file is derived from it.
@@ -153,9 +156,17 @@ func (s *Server) prepareRun(r *repository, cfg RunConfig) (*run, *attempt, error
 	if len(info.parents) > 0 {
 		st.before = info.parents[0]
 	}
+	head := r
+	if cfg.HeadRepo != "" {
+		if head = s.repo(cfg.HeadRepo); head == nil {
+			return nil, nil, fmt.Errorf("complete run: no repository %q", cfg.HeadRepo)
+		}
+		st.branch = "" // GitHub names no branch of a fork in suites and check runs
+	}
 	title, _, _ := strings.Cut(info.message, "\n")
 	w := &run{
-		id: s.id(), workflow: wf, number: number, event: cfg.Event, title: title, sha: sha, branch: cfg.Branch, suite: st,
+		headRepo: head,
+		id:       s.id(), workflow: wf, number: number, event: cfg.Event, title: title, sha: sha, branch: cfg.Branch, suite: st,
 		actor: actor, created: s.now(),
 	}
 	r.suites, r.runs = append(r.suites, st), append(r.runs, w)

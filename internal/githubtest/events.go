@@ -12,7 +12,8 @@ import (
 var eventPermission = map[string]string{
 	"issues": "issues", "issue_comment": "issues", "pull_request": "pull_requests", "pull_request_review": "pull_requests",
 	"pull_request_review_comment": "pull_requests", "push": "contents", "commit_comment": "contents", "check_run": "checks", "check_suite": "checks",
-	"workflow_run": "actions", "workflow_job": "actions",
+	"workflow_run": "actions", "workflow_job": "actions", "status": "statuses", "fork": "metadata", "create": "contents", "delete": "contents",
+	"repository": "metadata", "pull_request_review_thread": "pull_requests",
 }
 
 // hears says whether an event of a repository reaches an installation.

@@ -63,9 +63,10 @@ func (s *Server) gitWith(r *repository, stdin []byte, env []string, args ...stri
 	return string(out), nil
 }
 
-// workflowHook refuses, as GitHub does, a push by an App that changes workflow
-// files without the permission for it.
-const workflowHook = `#!/bin/sh
+// updateHook refuses, as GitHub does, pushes to protected branches, and a push
+// by an App that changes workflow files without the permission for it.
+const updateHook = `#!/bin/sh
+` + protectHook + `
 [ "$GITHUBTEST_WORKFLOWS" = refuse ] || exit 0
 case "$3" in *[!0]*) ;; *) exit 0 ;; esac
 file=$(git log --format= --name-only "$3" --not --all -- .github/workflows | head -n 1)
@@ -111,7 +112,7 @@ func (s *Server) initGit(r *repository) error {
 	if err := os.MkdirAll(hooks, 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(hooks, "update"), []byte(workflowHook), 0o755)
+	return os.WriteFile(filepath.Join(hooks, "update"), []byte(updateHook), 0o755)
 }
 
 // ImportGit puts history into a repository without any webhook, as if it had

@@ -151,11 +151,15 @@ func (s *Server) openGit(c *call, owner, name string, writing bool) (repo *repos
 		if !t.may("workflows:write") {
 			env = append(env, "GITHUBTEST_WORKFLOWS=refuse")
 		}
-		return r, env, 0, ""
+		return r, append(env, r.protectEnv(u)...), 0, ""
 	}
 	role := r.role(u)
 	if u == nil && !r.private {
 		role = "read"
+	}
+	env = r.protectEnv(u)
+	if refs := s.mayMaintain(r, u); refs != nil && roleRank[role] < roleRank["write"] {
+		role, env = "write", append(env, "GITHUBTEST_ONLY="+strings.Join(refs, " "))
 	}
 	switch {
 	case roleRank[role] == 0:
@@ -165,7 +169,7 @@ func (s *Server) openGit(c *call, owner, name string, writing bool) (repo *repos
 	case roleRank[role] < roleRank[level]:
 		return nil, nil, http.StatusForbidden, "Permission to " + r.fullName() + ".git denied to " + u.login + "."
 	}
-	return r, nil, 0, ""
+	return r, env, 0, ""
 }
 
 // spooled is a request body of known size.

@@ -65,7 +65,7 @@ func (s *Server) minimalRepoJSON(r *repository) obj {
 	u, w := s.repoURL(r), s.webURL(r)
 	v := obj{
 		"id": r.id, "node_id": nodeID("Repository", r.id), "name": r.name, "full_name": r.fullName(), "private": r.private,
-		"owner": s.userJSON(r.owner), "html_url": w, "description": orNull(r.description), "fork": r.fork, "url": u,
+		"owner": s.userJSON(r.owner), "html_url": w, "description": orNull(r.description), "fork": r.parent != nil, "url": u,
 	}
 	for key, path := range map[string]string{
 		"archive": "{archive_format}{/ref}", "assignees": "assignees{/user}", "blobs": "git/blobs{/sha}", "branches": "branches{/branch}",
@@ -87,7 +87,12 @@ func (s *Server) minimalRepoJSON(r *repository) obj {
 func (s *Server) repoJSON(r *repository) obj {
 	v := s.minimalRepoJSON(r)
 	w := s.webURL(r)
-	open := 0
+	open, forks := 0, 0
+	for _, f := range s.repos {
+		if f.parent == r && !f.deleted {
+			forks++
+		}
+	}
 	for _, i := range r.issues {
 		if i.state == "open" {
 			open++
@@ -101,10 +106,10 @@ func (s *Server) repoJSON(r *repository) obj {
 		"created_at": stamp(r.created), "updated_at": stamp(r.pushed), "pushed_at": stamp(r.pushed),
 		"git_url": "git://" + strings.TrimPrefix(w, "http://") + ".git", "ssh_url": "git@" + r.fullName() + ".git",
 		"clone_url": w + ".git", "svn_url": w, "homepage": nil, "size": 0, "stargazers_count": 0, "watchers_count": 0,
-		"language": nil, "has_issues": true, "has_projects": true, "has_downloads": true, "has_wiki": true, "has_pages": false,
-		"has_discussions": false, "forks_count": 0, "mirror_url": nil, "archived": r.archived, "disabled": false,
+		"language": nil, "has_issues": !r.noIssues, "has_projects": true, "has_downloads": true, "has_wiki": true, "has_pages": false,
+		"has_discussions": false, "forks_count": forks, "mirror_url": nil, "archived": r.archived, "disabled": false,
 		"open_issues_count": open, "license": nil, "allow_forking": true, "is_template": false,
-		"web_commit_signoff_required": false, "topics": []string{}, "visibility": visibility, "forks": 0,
+		"web_commit_signoff_required": false, "topics": []string{}, "visibility": visibility, "forks": forks,
 		"open_issues": open, "watchers": 0, "default_branch": r.defaultBranch,
 	})
 	return v
@@ -119,6 +124,9 @@ func (s *Server) fullRepoJSON(r *repository) obj {
 	})
 	if r.owner.kind == "Organization" {
 		v["organization"] = s.userJSON(r.owner)
+	}
+	if r.parent != nil {
+		v["parent"], v["source"] = s.repoJSON(r.parent), s.repoJSON(r.parent)
 	}
 	return v
 }

@@ -31,6 +31,9 @@ func mergePull(c *call) reply {
 	case i.state != "open" || i.pull.draft || i.pull.mergeable == nil || !*i.pull.mergeable:
 		return fail(http.StatusMethodNotAllowed, "Pull Request is not mergeable")
 	}
+	if why := c.s.forbidsMerge(c.repo, i, c.who.user()); why != "" {
+		return fail(http.StatusMethodNotAllowed, why)
+	}
 	sha, err := c.s.merge(c.repo, i, c.who.user(), req.Method == "squash", req.Title)
 	if err != nil {
 		return fail(http.StatusMethodNotAllowed, err.Error())
@@ -58,7 +61,7 @@ func (s *Server) merge(r *repository, i *issue, u *user, squash bool, title stri
 	} else {
 		parents = append(parents, p.headSHA)
 		if title == "" {
-			title = fmt.Sprintf("Merge pull request #%d from %s/%s", i.number, r.owner.login, p.headRef)
+			title = fmt.Sprintf("Merge pull request #%d from %s/%s", i.number, p.headRepo.owner.login, p.headRef)
 		}
 	}
 	sha, err := s.writeCommit(r, tree, parents, u, title)
@@ -69,6 +72,7 @@ func (s *Server) merge(r *repository, i *issue, u *user, squash bool, title stri
 		return "", err
 	}
 	p.merged, p.mergedBy, p.mergeSHA = s.now(), u, sha
+	r.contributors[i.user] = true
 	s.closeIssue(r, i, u, "")
 	return sha, s.refsChanged(r, before, u)
 }

@@ -73,6 +73,9 @@ func createRef(c *call) reply {
 	if !fullSHA(req.SHA) || c.s.resolve(c.repo, req.SHA) == "" {
 		return fail(http.StatusUnprocessableEntity, "Object does not exist")
 	}
+	if rep := c.refuseMove(req.Ref, req.SHA); rep != nil {
+		return *rep
+	}
 	if rep := c.moveRef("update-ref", "--end-of-options", req.Ref, req.SHA, zeroSHA); rep != nil {
 		return *rep
 	}
@@ -98,6 +101,9 @@ func updateRef(c *call) reply {
 	if !req.Force && !c.s.isAncestor(c.repo, old, req.SHA) {
 		return fail(http.StatusUnprocessableEntity, "Update is not a fast forward")
 	}
+	if rep := c.refuseMove(ref, req.SHA); rep != nil {
+		return *rep
+	}
 	if rep := c.moveRef("update-ref", "--end-of-options", ref, req.SHA, old); rep != nil {
 		return *rep
 	}
@@ -111,6 +117,9 @@ func deleteRef(c *call) reply {
 	}
 	if ref == "refs/heads/"+c.repo.defaultBranch {
 		return fail(http.StatusUnprocessableEntity, "Cannot delete the default branch")
+	}
+	if rep := c.refuseMove(ref, ""); rep != nil {
+		return *rep
 	}
 	if rep := c.moveRef("update-ref", "-d", "--end-of-options", ref); rep != nil {
 		return *rep
@@ -174,20 +183,30 @@ func (s *Server) refsChanged(r *repository, before map[string]string, actor *use
 		if now != "" {
 			s.openSuites(r, now, branch, p.Before, actor)
 		}
-		s.branchMoved(r, branch, actor)
+		if now != "" && branch == r.defaultBranch {
+			r.contributors[actor] = true
+		}
+		s.branchMoved(r, r, branch, actor)
+		if r.parent != nil && !r.parent.deleted {
+			s.branchMoved(r.parent, r, branch, actor)
+		}
 	}
 	return nil
 }
 
-// branchMoved brings the open pull requests from or into a branch up to date.
-func (s *Server) branchMoved(r *repository, branch string, actor *user) {
+// branchMoved brings the open pull requests of r from or into a branch of r or
+// one of its forks up to date.
+func (s *Server) branchMoved(r, moved *repository, branch string, actor *user) {
 	for _, i := range r.issues {
 		p := i.pull
-		if p == nil || i.state != "open" || p.headRef != branch && p.baseRef != branch {
+		if p == nil || i.state != "open" {
+			continue
+		}
+		if isHead, isBase := p.headRepo == moved && p.headRef == branch, r == moved && p.baseRef == branch; !isHead && !isBase {
 			continue
 		}
 		old := p.headSHA
-		head, base := s.resolve(r, "refs/heads/"+p.headRef), s.resolve(r, "refs/heads/"+p.baseRef)
+		head, base := s.headTip(r, i), s.resolve(r, "refs/heads/"+p.baseRef)
 		if head == "" || base == "" {
 			s.closeIssue(r, i, actor, "")
 			continue

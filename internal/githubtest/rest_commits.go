@@ -10,7 +10,6 @@ var commitRoutes = []*route{
 	{method: "GET", path: "/repos/{owner}/{repo}/commits/{ref}", access: accessRepo, needs: "contents:read", handle: getCommit},
 	{method: "GET", path: "/repos/{owner}/{repo}/compare/{basehead}", access: accessRepo, needs: "contents:read", handle: compare},
 	{method: "GET", path: "/repos/{owner}/{repo}/commits/{commit_sha}/pulls", access: accessRepo, needs: "pull_requests:read|contents:read", handle: listCommitPulls},
-	{method: "GET", path: "/repos/{owner}/{repo}/commits/{ref}/status", access: accessRepo, needs: "statuses:read", handle: getStatus},
 }
 
 func listCommits(c *call) reply {
@@ -140,18 +139,4 @@ func listCommitPulls(c *call) reply {
 		}
 	}
 	return ok(listJSON(c, found, func(i *issue) obj { return c.s.pullJSON(c.repo, i) }))
-}
-
-// getStatus answers for commit statuses, the API before check runs. Nobody
-// sets one here, so the state is pending with no statuses, as on GitHub.
-func getStatus(c *call) reply {
-	sha := c.s.resolve(c.repo, c.param("ref"))
-	if sha == "" {
-		return fail(http.StatusNotFound, "No commit found for SHA: "+c.param("ref"))
-	}
-	u := c.s.repoURL(c.repo) + "/commits/" + sha
-	return ok(obj{
-		"state": "pending", "statuses": []obj{}, "sha": sha, "total_count": 0, "repository": c.s.minimalRepoJSON(c.repo),
-		"commit_url": u, "url": u + "/status",
-	})
 }

@@ -162,6 +162,9 @@ func putContents(c *call) reply {
 	if strings.HasPrefix(p, ".github/workflows/") && c.who.via() != nil && !c.who.token.may("workflows:write") {
 		return fail(http.StatusForbidden, "Resource not accessible by integration")
 	}
+	if p, found := c.repo.binding(req.Branch, c.who.user()); found && p.forbidsPush() != "" {
+		return fail(http.StatusConflict, "Could not update file: "+p.forbidsPush())
+	}
 	var old string
 	if siblings, err := c.s.listTree(c.repo, "refs/heads/"+req.Branch, parentDir(p)); err == nil {
 		for _, e := range siblings {

@@ -20,19 +20,6 @@ var issueRoutes = []*route{
 	{method: "PATCH", path: "/repos/{owner}/{repo}/issues/{issue_number}", access: accessRepo, needs: "issues:write|pull_requests:write", handle: patchIssue},
 }
 
-// association is author_association.
-func (r *repository) association(u *user) string {
-	switch {
-	case u == r.owner:
-		return "OWNER"
-	case roleRank[r.permissions[u.login]] >= roleRank["write"] && r.owner.kind == "Organization":
-		return "MEMBER"
-	case r.permissions[u.login] != "" && r.permissions[u.login] != "none":
-		return "COLLABORATOR"
-	}
-	return "NONE"
-}
-
 func (s *Server) issueJSON(r *repository, i *issue) obj {
 	u := fmt.Sprintf("%s/issues/%d", s.repoURL(r), i.number)
 	html := s.issueWeb(r, i)
@@ -53,7 +40,7 @@ func (s *Server) issueJSON(r *repository, i *issue) obj {
 		"performed_via_github_app": s.appOrNull(i.via), "closed_by": s.userOrNull(i.closedBy),
 	}
 	if p := i.pull; p != nil {
-		v["draft"] = p.draft
+		v["draft"], v["author_association"] = p.draft, r.pullAssociation(i.user)
 		v["pull_request"] = obj{
 			"url": fmt.Sprintf("%s/pulls/%d", s.repoURL(r), i.number), "html_url": html, "diff_url": html + ".diff",
 			"patch_url": html + ".patch", "merged_at": stamp(p.merged),
@@ -132,6 +119,9 @@ func sortIssues(list []*issue, by, direction string) {
 }
 
 func createIssue(c *call) reply {
+	if c.repo.noIssues {
+		return fail(http.StatusGone, "Issues has been disabled in this repository.")
+	}
 	var req struct {
 		Title     string
 		Body      string

@@ -27,7 +27,11 @@ func (s *Server) pullJSON(r *repository, i *issue) obj {
 	u := fmt.Sprintf("%s/pulls/%d", s.repoURL(r), i.number)
 	asIssue := fmt.Sprintf("%s/issues/%d", s.repoURL(r), i.number)
 	side := func(r *repository, ref, sha string) obj {
-		return obj{"label": r.owner.login + ":" + ref, "ref": ref, "sha": sha, "user": s.userJSON(r.owner), "repo": s.repoJSON(r)}
+		v := obj{"label": r.owner.login + ":" + ref, "ref": ref, "sha": sha, "user": s.userJSON(r.owner), "repo": nil}
+		if !r.deleted { // a fork can go while its pull request stays
+			v["repo"] = s.repoJSON(r)
+		}
+		return v
 	}
 	href := func(u string) obj { return obj{"href": u} }
 	statuses := s.repoURL(r) + "/statuses/" + p.headSHA
@@ -63,6 +67,8 @@ func (s *Server) fullPullJSON(r *repository, i *issue) obj {
 		state = "dirty"
 	case p.draft:
 		state = "draft"
+	case s.forbidsMerge(r, i, nil) != "":
+		state = "blocked"
 	default:
 		state = "clean"
 	}
@@ -91,11 +97,12 @@ func (s *Server) pullMinimalJSON(r *repository, i *issue) obj {
 	}
 }
 
-// pullsOf are the open pull requests whose head is the commit.
+// pullsOf are the open pull requests whose head is the commit, as runs name
+// them. Of a fork's commits GitHub names none.
 func (s *Server) pullsOf(r *repository, sha string) []obj {
 	out := []obj{}
 	for _, i := range r.issues {
-		if i.pull != nil && i.state == "open" && i.pull.headSHA == sha {
+		if i.pull != nil && i.state == "open" && i.pull.headSHA == sha && i.pull.headRepo == r {
 			out = append(out, s.pullMinimalJSON(r, i))
 		}
 	}
@@ -105,7 +112,7 @@ func (s *Server) pullsOf(r *repository, sha string) []obj {
 // refreshPull reads the state of a pull request from git.
 func (s *Server) refreshPull(r *repository, i *issue) {
 	p := i.pull
-	if sha := s.resolve(r, "refs/heads/"+p.headRef); sha != "" {
+	if sha := s.headTip(r, i); sha != "" {
 		p.headSHA = sha
 	}
 	if sha := s.resolve(r, "refs/heads/"+p.baseRef); sha != "" {
@@ -161,7 +168,8 @@ func createPull(c *call) reply {
 	var req struct {
 		Title, Head, Base, Body string
 		Draft                   bool
-		CanModify               *bool `json:"maintainer_can_modify"`
+		HeadRepo                string `json:"head_repo"`
+		CanModify               *bool  `json:"maintainer_can_modify"`
 	}
 	if bad := c.decode(&req, "title", "head", "base"); bad != nil {
 		return *bad
@@ -169,25 +177,29 @@ func createPull(c *call) reply {
 	if bad := checkText("PullRequest", req.Title, req.Body); bad != nil {
 		return *bad
 	}
+	if owner, _, named := strings.Cut(req.HeadRepo, "/"); named && !strings.Contains(req.Head, ":") {
+		req.Head = owner + ":" + req.Head
+	}
 	i, problem := c.s.openPull(c.repo, c.who.user(), c.who.via(), PullConfig{
 		Title: req.Title, Head: req.Head, Base: req.Base, Body: req.Body, Draft: req.Draft,
+		NoMaintainerEdits: req.CanModify != nil && !*req.CanModify,
 	})
 	if problem != nil {
 		return invalid(*problem)
 	}
-	i.pull.canModify = req.CanModify == nil || *req.CanModify
 	return c.created(c.s.fullPullJSON(c.repo, i))
 }
 
 // openPull opens a pull request, or says why GitHub would not.
 func (s *Server) openPull(r *repository, u *user, via *app, cfg PullConfig) (*issue, *fieldError) {
+	from, head := r, ""
 	if owner, branch, qualified := strings.Cut(cfg.Head, ":"); qualified {
-		if !strings.EqualFold(owner, r.owner.login) {
-			return nil, &fieldError{Resource: "PullRequest", Field: "head", Code: "invalid"}
-		}
-		cfg.Head = branch
+		from, cfg.Head = s.forkOf(r, owner), branch
 	}
-	head, base := s.resolve(r, "refs/heads/"+cfg.Head), s.resolve(r, "refs/heads/"+cfg.Base)
+	if from != nil {
+		head = s.resolve(from, "refs/heads/"+cfg.Head)
+	}
+	base := s.resolve(r, "refs/heads/"+cfg.Base)
 	switch {
 	case head == "":
 		return nil, &fieldError{Resource: "PullRequest", Field: "head", Code: "invalid"}
@@ -195,18 +207,18 @@ func (s *Server) openPull(r *repository, u *user, via *app, cfg PullConfig) (*is
 		return nil, &fieldError{Resource: "PullRequest", Field: "base", Code: "invalid"}
 	}
 	for _, i := range r.issues {
-		if p := i.pull; p != nil && i.state == "open" && p.headRef == cfg.Head && p.baseRef == cfg.Base {
+		if p := i.pull; p != nil && i.state == "open" && p.headRepo == from && p.headRef == cfg.Head && p.baseRef == cfg.Base {
 			return nil, &fieldError{
 				Resource: "PullRequest", Code: "custom",
-				Message: fmt.Sprintf("A pull request already exists for %s:%s.", r.owner.login, cfg.Head),
+				Message: fmt.Sprintf("A pull request already exists for %s:%s.", from.owner.login, cfg.Head),
 			}
 		}
 	}
-	if s.isAncestor(r, head, base) {
+	if from == r && s.isAncestor(r, head, base) || head == base {
 		return nil, &fieldError{Resource: "PullRequest", Code: "custom", Message: fmt.Sprintf("No commits between %s and %s", cfg.Base, cfg.Head)}
 	}
 	i := s.newIssue(r, u, via, cfg.Title, cfg.Body)
-	i.pull = &pull{headRepo: r, headRef: cfg.Head, baseRef: cfg.Base, draft: cfg.Draft, canModify: true}
+	i.pull = &pull{headRepo: from, headRef: cfg.Head, baseRef: cfg.Base, draft: cfg.Draft, canModify: from != r && !cfg.NoMaintainerEdits}
 	s.refreshPull(r, i)
 	s.emitPull(r, i, "opened", u, nil)
 	return i, nil
@@ -272,7 +284,7 @@ func patchPull(c *call) reply {
 	case req.State == nil:
 	case *req.State == "closed":
 		c.s.closeIssue(c.repo, i, c.who.user(), "")
-	case !i.pull.merged.IsZero(), c.s.resolve(c.repo, "refs/heads/"+i.pull.headRef) == "":
+	case !i.pull.merged.IsZero(), c.s.headTip(c.repo, i) == "":
 		return invalid(fieldError{Resource: "PullRequest", Field: "state", Code: "invalid", Message: "state cannot be changed."})
 	default:
 		c.s.reopenIssue(c.repo, i, c.who.user())

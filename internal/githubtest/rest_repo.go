@@ -2,6 +2,7 @@ package githubtest
 
 import (
 	"maps"
+	"net/http"
 	"strings"
 )
 
@@ -29,8 +30,11 @@ func getRepo(c *call) reply {
 // maintain counts as write, triage as read) and the exact role.
 func getPermission(c *call) reply {
 	u := c.s.users[strings.ToLower(c.param("username"))]
-	if u == nil {
+	switch {
+	case u == nil:
 		return notFound()
+	case u.kind != "User":
+		return fail(http.StatusNotFound, u.login+" is not a user")
 	}
 	role := c.repo.role(u)
 	legacy := map[string]string{"maintain": "write", "triage": "read"}[role]
@@ -49,7 +53,7 @@ func listBranches(c *call) reply {
 	}
 	return ok(listJSON(c, sortedKeys(refs), func(ref string) obj {
 		return obj{
-			"name": strings.TrimPrefix(ref, "refs/heads/"), "protected": false,
+			"name": strings.TrimPrefix(ref, "refs/heads/"), "protected": c.repo.isProtected(strings.TrimPrefix(ref, "refs/heads/")),
 			"commit": obj{"sha": refs[ref], "url": c.s.repoURL(c.repo) + "/commits/" + refs[ref]},
 		}
 	}))
@@ -67,8 +71,8 @@ func getBranch(c *call) reply {
 	}
 	self := c.s.repoURL(c.repo) + "/branches/" + escapePath(name)
 	return ok(obj{
-		"name": name, "commit": c.s.commitJSON(c.repo, commit), "protected": false, "protection_url": self + "/protection",
-		"protection": obj{"enabled": false, "required_status_checks": obj{"enforcement_level": "off", "contexts": []string{}, "checks": []string{}}},
+		"name": name, "commit": c.s.commitJSON(c.repo, commit), "protected": c.repo.isProtected(name), "protection_url": self + "/protection",
+		"protection": c.repo.protectionJSON(name),
 		"_links":     obj{"self": self, "html": c.s.webURL(c.repo) + "/tree/" + escapePath(name)},
 	})
 }

@@ -34,7 +34,7 @@ func (s *Server) runJSON(r *repository, w *run, a *attempt) obj {
 		"jobs_url": u + "/jobs", "logs_url": u + "/logs", "check_suite_url": fmt.Sprintf("%s/check-suites/%d", s.repoURL(r), w.suite.id),
 		"artifacts_url": u + "/artifacts", "cancel_url": u + "/cancel", "rerun_url": u + "/rerun", "previous_attempt_url": previous,
 		"workflow_url": fmt.Sprintf("%s/actions/workflows/%d", s.repoURL(r), w.workflow.id), "head_commit": s.simpleCommitJSON(head),
-		"repository": s.minimalRepoJSON(r), "head_repository": s.minimalRepoJSON(r),
+		"repository": s.minimalRepoJSON(r), "head_repository": s.minimalRepoJSON(w.headRepo),
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"strings"
 )
 
@@ -41,6 +40,9 @@ func (s *Server) userOrNew(login string) *user {
 	if u := s.users[strings.ToLower(login)]; u != nil {
 		return u
 	}
+	if strings.HasSuffix(login, "[bot]") {
+		return s.addUser(login, "Bot")
+	}
 	return s.addUser(login, "User")
 }
 
@@ -61,37 +63,41 @@ type RepoConfig struct {
 	Description   string
 	DefaultBranch string // "main"
 	Private       bool
-	Fork          bool
 }
 
 // CreateRepo makes an empty repository. The owner must exist.
 func (s *Server) CreateRepo(cfg RepoConfig) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	_, err := s.createRepo(cfg)
+	return err
+}
+
+func (s *Server) createRepo(cfg RepoConfig) (*repository, error) {
 	full := cfg.Owner + "/" + cfg.Name
 	owner := s.users[strings.ToLower(cfg.Owner)]
 	if owner == nil {
-		return fmt.Errorf("create repository %s: no account %q", full, cfg.Owner)
+		return nil, fmt.Errorf("create repository %s: no account %q", full, cfg.Owner)
 	}
 	if cfg.Name == "" || strings.ContainsAny(cfg.Name, "/ \\") || strings.HasPrefix(cfg.Name, ".") && cfg.Name != ".github" {
-		return fmt.Errorf("create repository %s: not a repository name", full)
+		return nil, fmt.Errorf("create repository %s: not a repository name", full)
 	}
 	if s.repo(full) != nil {
-		return fmt.Errorf("create repository %s: it exists", full)
+		return nil, fmt.Errorf("create repository %s: it exists", full)
 	}
 	if cfg.DefaultBranch == "" {
 		cfg.DefaultBranch = "main"
 	}
 	r := &repository{
-		id: s.id(), owner: owner, name: cfg.Name, description: cfg.Description, private: cfg.Private, fork: cfg.Fork,
+		id: s.id(), owner: owner, name: cfg.Name, description: cfg.Description, private: cfg.Private,
 		defaultBranch: cfg.DefaultBranch, dir: s.GitDir(full), created: s.now(), pushed: s.now(),
-		permissions: map[string]string{}, commits: map[string]commitInfo{}, answers: map[string]string{},
+		permissions: map[string]string{}, contributors: map[*user]bool{}, commits: map[string]commitInfo{}, answers: map[string]string{},
 	}
 	if owner.kind == "User" {
 		r.permissions[owner.login] = "admin"
 	}
 	if err := s.initGit(r); err != nil {
-		return fmt.Errorf("create repository %s: %w", full, err)
+		return nil, fmt.Errorf("create repository %s: %w", full, err)
 	}
 	for _, l := range [][3]string{
 		{"bug", "d73a4a", "Something isn't working"}, {"documentation", "0075ca", "Improvements or additions to documentation"},
@@ -100,22 +106,7 @@ func (s *Server) CreateRepo(cfg RepoConfig) error {
 		r.labels = append(r.labels, &label{id: s.id(), name: l[0], color: l[1], description: l[2]})
 	}
 	s.repos = append(s.repos, r)
-	return nil
-}
-
-// ArchiveRepo makes a repository read-only, or writable again.
-func (s *Server) ArchiveRepo(repo string, archived bool) error {
-	return s.withRepo(repo, func(r *repository) error { r.archived = archived; return nil })
-}
-
-// DeleteRepo removes a repository: everything about it is 404 afterwards.
-func (s *Server) DeleteRepo(repo string) error {
-	return s.withRepo(repo, func(r *repository) error {
-		r.deleted = true
-		r.reader.close()
-		r.reader = nil
-		return os.RemoveAll(r.dir)
-	})
+	return r, nil
 }
 
 // SetPermission gives a person (made when unknown) a role on a repository:

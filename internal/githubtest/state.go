@@ -16,6 +16,7 @@ type user struct {
 	name    string
 	email   string
 	created time.Time
+	members map[*user]bool // of an organisation
 }
 
 type app struct {
@@ -65,13 +66,15 @@ type repository struct {
 	description   string
 	private       bool
 	archived      bool
-	fork          bool
+	noIssues      bool
+	parent        *repository // of a fork
 	deleted       bool
 	defaultBranch string
 	dir           string
 	created       time.Time
 	pushed        time.Time
 	permissions   map[string]string // login -> admin, maintain, write, triage, read
+	contributors  map[*user]bool    // whose commits are on the default branch
 	labels        []*label
 	issues        []*issue // issues and pull requests, by number-1
 	suites        []*suite
@@ -82,6 +85,9 @@ type repository struct {
 	commits       map[string]commitInfo // read so far, by SHA
 	answers       map[string]string     // of git, see gitOnce
 	reader        *objectReader         // nil until the first question
+
+	protected map[string]Protection // by branch
+	statuses  []*commitStatus       // oldest first
 
 	commitComments []*commitComment // of all commits, oldest first
 
@@ -254,6 +260,7 @@ type run struct {
 	sha      string
 	branch   string
 	suite    *suite
+	headRepo *repository // the repository itself, or a fork
 	actor    *user
 	created  time.Time
 	attempts []*attempt
