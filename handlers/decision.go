@@ -14,20 +14,15 @@ import (
 // A Decision is what becomes of a delivery. With neither Job nor Cancels the
 // delivery is ignored, and Reason says why.
 type Decision struct {
-	Job     *queue.Job
-	Cancels []queue.Match // jobs to call off
-	// CheckActor is set when Cancels are the wish of a person, whose permission
-	// to write must be looked up before it is done. Whoever closes an issue,
-	// takes a label off or deletes a branch had GitHub's permission for it.
-	CheckActor *Actor
-	Reason     string
-}
-
-// Actor is a person in an installation's repository.
-type Actor struct {
-	Installation int64
-	Owner, Repo  string
-	Login        string
+	Job *queue.Job
+	// ByPerson is set when a person wants the job (a label, a command, a
+	// button): it goes to Intake.Commands, where the person's permission is
+	// looked up before anything is done (GH8).
+	ByPerson bool
+	// Cancels are jobs to call off. Whoever closes an issue, takes a label off or
+	// deletes a branch had GitHub's permission for it.
+	Cancels []queue.Match
+	Reason  string
 }
 
 // Rules are what decisions depend on besides the payload.
@@ -51,15 +46,16 @@ type decider struct {
 // deciders is the list of events that mean something to us.
 var deciders = map[string]decider{
 	"check_run":                 {decideCheckRun, []string{"completed", "rerequested", "requested_action"}},
-	"check_suite":               {decideCheckSuite, []string{"completed"}},
+	"check_suite":               {decideCheckSuite, []string{"completed", "rerequested"}},
 	"installation":              {decideInstallation, []string{"deleted", "suspend"}},
 	"installation_repositories": {decideInstallationRepositories, []string{"removed"}},
-	"issue_comment":             {decideIssueComment, []string{"created"}},
+	"issue_comment":             {decideIssueComment, []string{"created", "edited"}},
 	"issues":                    {decideIssues, []string{"labeled", "unlabeled", "closed", "deleted", "transferred"}},
 	"ping":                      {decidePing, []string{}},
 	"pull_request":              {decidePullRequest, []string{"labeled", "unlabeled", "closed"}},
 	"push":                      {decidePush, nil},
 	"repository":                {decideRepository, []string{"deleted", "archived"}},
+	"status":                    {decideStatus, nil},
 	"workflow_run":              {decideWorkflowRun, []string{"completed"}},
 }
 
@@ -110,8 +106,10 @@ type (
 		ID int64 `json:"id"`
 	}
 	payloadPR struct {
-		Number int `json:"number"`
+		Number int    `json:"number"`
+		State  string `json:"state"`
 		Head   struct {
+			SHA  string `json:"sha"`
 			Repo struct {
 				ID int64 `json:"id"`
 			} `json:"repo"`
@@ -152,6 +150,18 @@ func (e envelope) request(kind Kind, trigger, delivery string) Request {
 	}
 }
 
+// wish makes the decision for what a person wants. Such jobs have no Key: they
+// never meet before the permission of each person is known, or one who may not
+// could take the place of one who may. once names the wish, so that it counts
+// once however often it is delivered.
+func (r Request) wish(once string, priority queue.Priority, reason string) Decision {
+	job := r.job("", priority)
+	if once != "" {
+		job.Delivery = once
+	}
+	return Decision{Job: job, ByPerson: true, Reason: reason}
+}
+
 // job makes the queue's job of a request.
 func (r Request) job(key string, priority queue.Priority) *queue.Job {
 	return &queue.Job{
@@ -161,8 +171,8 @@ func (r Request) job(key string, priority queue.Priority) *queue.Job {
 	}
 }
 
-// threadKey is the Job.Key of everything about an issue or pull request.
-func threadKey(repository string, number int) string {
+// ThreadKey is the Job.Key of everything about an issue or pull request.
+func ThreadKey(repository string, number int) string {
 	return strings.ToLower(fmt.Sprintf("%s#%d", repository, number))
 }
 
@@ -171,9 +181,9 @@ func branchRef(repository, branch string) string {
 	return strings.ToLower(repository) + "@refs/heads/" + branch
 }
 
-// ciKey is the Job.Key of everything about red CI of one commit: the many
+// CIKey is the Job.Key of everything about red CI of one commit: the many
 // check runs, suites and workflow runs of it become one job (GH2).
-func ciKey(repository, sha string) string {
+func CIKey(repository, sha string) string {
 	return strings.ToLower(repository + "@" + sha + "/ci")
 }
 
@@ -220,7 +230,7 @@ func decideRedRun(run redRun) (Decision, error) {
 		break
 	}
 	name := run.env.fullName()
-	job := run.request.job(ciKey(name, run.request.SHA), queue.PriorityCI)
+	job := run.request.job(CIKey(name, run.request.SHA), queue.PriorityCI)
 	job.Ref = branchRef(name, run.request.Ref)
 	job.SHA = run.request.SHA
 	job.RefTime = run.moved

@@ -13,7 +13,9 @@
 // A job holds IDs and never text: whatever the payload claims about people or
 // code, the worker looks up afresh before it acts on it (GH8). What can be
 // told from the payload alone is decided here, since it is cheap: bots, the App
-// itself, and heads that lie in a fork start nothing.
+// itself, and heads that lie in a fork start nothing. What a person wants goes
+// to a queue of its own, whose worker asks GitHub for the person's permission
+// and only then makes a session's job of it.
 //
 // This is the only package that uses echo, and it knows the queue only as an
 // interface and a Job.

@@ -72,7 +72,8 @@ func parseButton(identifier string) (verb string, thread int) {
 	return verb, thread
 }
 
-// decideButton handles "Retry" and "Stop" of the App's own check run.
+// decideButton handles "Retry", "Stop" and "Re-run" of the App's own check run.
+// What the session was about is for the worker to look up.
 func decideButton(r Rules, e envelope, req Request, verb string) (Decision, error) {
 	if reason, err := e.usable(); reason != "" || err != nil {
 		return ignore("%s", reason), err
@@ -83,17 +84,6 @@ func decideButton(r Rules, e envelope, req Request, verb string) (Decision, erro
 	if !validSHA(req.SHA) || len(req.Session) > 100 {
 		return Decision{}, fmt.Errorf("%w: no valid check run", errMalformed)
 	}
-	key := ciKey(e.fullName(), req.SHA)
-	if req.Issue > 0 {
-		key = threadKey(e.fullName(), req.Issue)
-	}
-	if verb == "stop" {
-		return Decision{
-			Cancels:    []queue.Match{{Key: key}},
-			CheckActor: &Actor{Installation: e.Installation.ID, Owner: req.Owner, Repo: req.Repo, Login: e.Sender.Login},
-			Reason:     "stopped by a person",
-		}, nil
-	}
 	req.Kind, req.Trigger, req.Command, req.Actor = KindCommand, "command", verb, e.Sender.Login
-	return Decision{Job: req.job(key, queue.PriorityPerson), Reason: "retry was asked for"}, nil
+	return req.wish("", queue.PriorityPerson, verb+" was asked for by a button"), nil
 }

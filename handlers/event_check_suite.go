@@ -3,7 +3,7 @@ package handlers
 import "time"
 
 // decideCheckSuite starts a session when somebody else's check suite concludes
-// red.
+// red, and obeys "Re-run all checks" for our own one.
 func decideCheckSuite(r Rules, delivery string, body []byte) (Decision, error) {
 	var p struct {
 		envelope
@@ -20,7 +20,11 @@ func decideCheckSuite(r Rules, delivery string, body []byte) (Decision, error) {
 	if err := decode(body, &p); err != nil {
 		return Decision{}, err
 	}
+	req := p.request(KindCI, "check_suite", delivery)
+	req.SHA, req.Ref, req.CheckSuite = p.CheckSuite.HeadSHA, p.CheckSuite.HeadBranch, p.CheckSuite.ID
 	switch {
+	case p.CheckSuite.App.ID == r.AppID && p.Action == "rerequested":
+		return decideButton(r, p.envelope, req, "retry")
 	case p.CheckSuite.App.ID == r.AppID:
 		return ignore("the App's own check suite"), nil
 	case p.Action != "completed":
@@ -28,7 +32,5 @@ func decideCheckSuite(r Rules, delivery string, body []byte) (Decision, error) {
 	case !red(p.CheckSuite.Conclusion):
 		return ignore("check suite is not red"), nil
 	}
-	req := p.request(KindCI, "check_suite", delivery)
-	req.SHA, req.Ref, req.CheckSuite = p.CheckSuite.HeadSHA, p.CheckSuite.HeadBranch, p.CheckSuite.ID
 	return decideRedRun(redRun{env: p.envelope, request: req, moved: p.CheckSuite.CreatedAt, prs: p.CheckSuite.PullRequests})
 }

@@ -48,7 +48,7 @@ func decideIssues(r Rules, delivery string, body []byte) (Decision, error) {
 	}
 	req := p.request(KindIssue, "label", delivery)
 	req.Issue, req.Actor, req.Mode = p.Issue.Number, p.Sender.Login, mode
-	return Decision{Job: req.job(threadKey(p.fullName(), p.Issue.Number), queue.PriorityIssue), Reason: "issue was labelled"}, nil
+	return req.wish("", queue.PriorityIssue, "issue was labelled"), nil
 }
 
 // decideEndOfThread calls off what was asked for in the thread of an issue or
@@ -71,8 +71,11 @@ func (r Rules) decideEndOfThread(e envelope, what string, number int, label stri
 	if number <= 0 {
 		return Decision{}, fmt.Errorf("%w: no %s number", errMalformed, what)
 	}
-	return Decision{Cancels: []queue.Match{{Key: threadKey(e.fullName(), number)}}, Reason: reason}, nil
+	return Decision{Cancels: []queue.Match{{Key: ThreadKey(e.fullName(), number)}}, Reason: reason}, nil
 }
+
+// Starts reports whether a label starts sessions.
+func (r Rules) Starts(label string) bool { _, ok := r.mode(label); return ok }
 
 // mode reads "debug", "debug:quick" or "debug:deep". Names of labels are
 // case-insensitive on GitHub.

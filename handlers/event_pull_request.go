@@ -8,18 +8,16 @@ import (
 
 // decidePullRequest starts a session when a person adds the label to an open
 // pull request, as for an issue. The label is the consent of a person with
-// write access that a fork's code needs (GH8). Its sessions are called off as
-// those of an issue are.
+// write access that a fork's code needs, for the commit that the person could
+// see (GH8): the request names it, and what is pushed later is not run. Its
+// sessions are called off as those of an issue are.
 func decidePullRequest(r Rules, delivery string, body []byte) (Decision, error) {
 	var p struct {
 		envelope
 		Label struct {
 			Name string `json:"name"`
 		} `json:"label"`
-		PullRequest struct {
-			Number int    `json:"number"`
-			State  string `json:"state"`
-		} `json:"pull_request"`
+		PullRequest payloadPR `json:"pull_request"`
 	}
 	if err := decode(body, &p); err != nil {
 		return Decision{}, err
@@ -49,6 +47,9 @@ func decidePullRequest(r Rules, delivery string, body []byte) (Decision, error) 
 		return ignore("pull request is closed"), nil
 	}
 	req := p.request(KindIssue, "label", delivery)
-	req.Issue, req.PR, req.Actor, req.Mode = number, number, p.Sender.Login, mode
-	return Decision{Job: req.job(threadKey(p.fullName(), number), queue.PriorityIssue), Reason: "pull request was labelled"}, nil
+	if !validSHA(p.PullRequest.Head.SHA) {
+		return Decision{}, fmt.Errorf("%w: no valid head SHA", errMalformed)
+	}
+	req.Issue, req.PR, req.Actor, req.Mode, req.SHA = number, number, p.Sender.Login, mode, p.PullRequest.Head.SHA
+	return req.wish("", queue.PriorityIssue, "pull request was labelled"), nil
 }

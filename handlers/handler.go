@@ -28,7 +28,7 @@ type Config struct {
 	// Secrets that a webhook may be signed with, at least one. Two let the
 	// secret be changed without losing a delivery.
 	Secrets []string
-	Intake  // Queue and Rules.AppID are required; an empty Label is "debug"
+	Intake  // Queue, Commands and Rules.AppID are required; an empty Label is "debug"
 
 	// Ready reports what keeps the process from serving (Redis away); nil
 	// means that it is always ready.
@@ -63,7 +63,7 @@ func New(c Config) (http.Handler, error) {
 			return nil, errors.New("start web server: a webhook secret is empty: anybody could sign with it")
 		}
 	}
-	if c.Queue == nil {
+	if c.Queue == nil || c.Commands == nil {
 		return nil, errors.New("start web server: no queue")
 	}
 	if c.AppID <= 0 {

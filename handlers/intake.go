@@ -3,7 +3,6 @@ package handlers
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"culprit/queue"
@@ -13,11 +12,12 @@ import (
 // the recovery of deliveries that failed (GH3). Both decide by the same rules.
 type Intake struct {
 	Rules
-	Queue Queue
-	// MayWrite looks up whether a person may write to a repository; it is
-	// asked only for /debug stop and the Stop button. Nil refuses those.
-	MayWrite func(ctx context.Context, a Actor) (bool, error)
-	Timeout  time.Duration // of the queue (1 s); MayWrite has five times as long
+	Queue Queue // of sessions
+	// Commands takes what people want (labels, commands, buttons), apart from
+	// Queue: nothing of it may meet a session's job before the permission of the
+	// person was looked up, and no running session keeps it waiting.
+	Commands Queue
+	Timeout  time.Duration // of a queue (1 s)
 }
 
 const defaultTimeout = time.Second
@@ -40,10 +40,6 @@ type Result struct {
 	Job     string // its ID, if there is one
 }
 
-// ErrPermission: GitHub did not tell whether a person may. The same delivery
-// can be carried out later.
-var ErrPermission = errors.New("look up permission")
-
 // CarryOut makes a decision durable. at is when the event happened, if it is
 // brought late: what was asked for after it is not called off by it; zero: it
 // happens now. With an error nothing was done that another try would do twice.
@@ -52,19 +48,17 @@ func (i Intake) CarryOut(ctx context.Context, d Decision, at time.Time) (Result,
 	if timeout <= 0 {
 		timeout = defaultTimeout
 	}
-	if d.CheckActor != nil {
-		why, err := i.refuse(ctx, *d.CheckActor, 5*timeout)
-		if why != "" || err != nil {
-			return Result{Outcome: Ignored, Reason: why}, err
-		}
-	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	switch {
 	case d.Job != nil:
 		job := *d.Job
 		job.Asked = at
-		receipt, err := i.Queue.Enqueue(ctx, job)
+		q := i.Queue
+		if d.ByPerson {
+			q = i.Commands
+		}
+		receipt, err := q.Enqueue(ctx, job)
 		if errors.Is(err, queue.ErrInvalid) || errors.Is(err, queue.ErrTooLarge) {
 			return Result{Outcome: Ignored, Reason: "the queue does not take such a job: " + err.Error()}, nil
 		}
@@ -82,22 +76,4 @@ func (i Intake) CarryOut(ctx context.Context, d Decision, at time.Time) (Result,
 		return Result{Outcome: Cancelled, Reason: d.Reason}, nil
 	}
 	return Result{Outcome: Ignored, Reason: d.Reason}, nil
-}
-
-// refuse returns why a person may not do what he wants, or nothing.
-func (i Intake) refuse(ctx context.Context, a Actor, timeout time.Duration) (string, error) {
-	if i.MayWrite == nil {
-		return "permissions cannot be looked up here", nil
-	}
-	// Asking GitHub takes some calls, and a person waits for the answer.
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	may, err := i.MayWrite(ctx, a)
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("%w of %s: %w", ErrPermission, a.Login, err)
-	case !may:
-		return "the person has no write access", nil
-	}
-	return "", nil
 }

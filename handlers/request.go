@@ -27,30 +27,34 @@ const (
 type Request struct {
 	Version      int    `json:"v"`
 	Kind         Kind   `json:"kind"`
-	Trigger      string `json:"trigger"` // as session.Source.Trigger: label, check_run, check_suite, workflow_run, command
+	Trigger      string `json:"trigger"` // as session.Source.Trigger: label, check_run, check_suite, workflow_run, status, command
 	Installation int64  `json:"installation"`
 	Owner        string `json:"owner"`
 	Repo         string `json:"repo"`
 	RepoID       int64  `json:"repo_id,omitempty"`
 	Delivery     string `json:"delivery,omitempty"`
 
-	SHA        string `json:"sha,omitempty"`         // head of the red run
+	// SHA is the head of the red run; of a label or command on a pull request,
+	// the head that the person could see, the only one of a fork that is run.
+	SHA        string `json:"sha,omitempty"`
 	Ref        string `json:"ref,omitempty"`         // its branch, without refs/heads/
 	Run        int64  `json:"run,omitempty"`         // workflow run
 	CheckSuite int64  `json:"check_suite,omitempty"` // also known from a check run
 	CheckRun   int64  `json:"check_run,omitempty"`
 	PR         int    `json:"pr,omitempty"`
 	// Issue is the thread that a label or command stands in. Of a pull
-	// request's thread it is the same number as PR, and SHA and Ref are for the
-	// worker to look up.
+	// request's thread it is the same number as PR, and Ref is for the worker to
+	// look up.
 	Issue int `json:"issue,omitempty"`
 
 	// Actor caused the event. Whether he may is for the worker to look up
 	// (GH8); empty for red CI, which needs no permission of anybody.
 	Actor   string `json:"actor,omitempty"`
 	Mode    string `json:"mode,omitempty"`    // quick or deep, of a label like "debug:quick"
-	Command string `json:"command,omitempty"` // debug or retry
+	Command string `json:"command,omitempty"` // a command.Verb; empty when it has a problem
 	Comment int64  `json:"comment,omitempty"` // where the command stands; its arguments are read from there
+	Sum     string `json:"sum,omitempty"`     // command.Command.Sum of it, since the comment may be edited
+	Edited  bool   `json:"edited,omitempty"`  // the command came by an edit
 	Session string `json:"session,omitempty"` // external ID of the check run whose button was pressed; unchecked
 }
 

@@ -49,7 +49,7 @@ func (s *server) webhook(c echo.Context) error {
 	if err != nil {
 		// Not 2xx, so that the delivery counts as failed and is found again (GH3).
 		log.Error("delivery is not taken", "error", err)
-		return c.JSON(http.StatusServiceUnavailable, answer{Status: "error", Reason: said(err)})
+		return c.JSON(http.StatusServiceUnavailable, answer{Status: "error", Reason: "the queue is away: deliver again later"})
 	}
 	code := http.StatusAccepted
 	if result.Outcome == Ignored {
@@ -57,14 +57,6 @@ func (s *server) webhook(c echo.Context) error {
 	}
 	log.Info("delivery", "status", result.Outcome, "reason", result.Reason, "job", result.Job)
 	return c.JSON(code, answer{Status: string(result.Outcome), Reason: result.Reason, Job: result.Job})
-}
-
-// said is what GitHub shows of an error, without internals.
-func said(err error) string {
-	if errors.Is(err, ErrPermission) {
-		return "permission could not be looked up: deliver again later"
-	}
-	return "the queue is away: deliver again later"
 }
 
 // readBody reads at most MaxBody bytes.

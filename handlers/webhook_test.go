@@ -66,7 +66,7 @@ func serve(t *testing.T, q handlers.Queue, configure ...func(*handlers.Config)) 
 	t.Helper()
 	c := handlers.Config{
 		Secrets: []string{secret, oldSecret},
-		Intake:  handlers.Intake{Queue: q, Rules: handlers.Rules{AppID: 4242, AppSlug: "culprit"}, Timeout: 10 * time.Second},
+		Intake:  handlers.Intake{Queue: q, Commands: q, Rules: handlers.Rules{AppID: 4242, AppSlug: "culprit"}, Timeout: 10 * time.Second},
 	}
 	for _, f := range configure {
 		f(&c)
@@ -229,23 +229,24 @@ func TestAbsentQueueIsToldQuickly(t *testing.T) {
 	}
 }
 
-func TestStopNeedsWriteAccess(t *testing.T) {
+// Nothing that a person wants may meet the job of a session: it could replace a
+// request that was checked by one that was not.
+func TestWhatPeopleWantIsKeptApart(t *testing.T) {
 	t.Parallel()
-	stop := delivery{event: "issue_comment", body: payload(t, "issue_comment.created", set{"comment.body": "/debug stop"})}
 	for name, c := range map[string]struct {
-		may    func(context.Context, handlers.Actor) (bool, error)
-		status int
-		stops  int
+		event, fixture string
+		changes        set
+		byPerson       bool
 	}{
-		"nobody to ask": {nil, 200, 0},
-		"reader":        {func(context.Context, handlers.Actor) (bool, error) { return false, nil }, 200, 0},
-		"GitHub away":   {func(context.Context, handlers.Actor) (bool, error) { return true, errors.New("away") }, 503, 0},
-		"writer":        {func(_ context.Context, a handlers.Actor) (bool, error) { return a.Login == "ann", nil }, 202, 1},
+		"label":   {"issues", "issues.labeled", nil, true},
+		"command": {"issue_comment", "issue_comment.created", nil, true},
+		"button":  {"check_run", "check_run.completed", set{"action": "rerequested", "check_run.app.id": 4242}, true},
+		"red CI":  {"workflow_run", "workflow_run.completed", nil, false},
 	} {
-		q := &fakeQueue{}
-		status, answer := post(t, serve(t, q, func(cfg *handlers.Config) { cfg.MayWrite = c.may }), stop)
-		if status != c.status || len(q.cancels) != c.stops {
-			t.Errorf("%s: %d %v, %d stops", name, status, answer, len(q.cancels))
+		sessions, commands := &fakeQueue{}, &fakeQueue{}
+		status, answer := post(t, serve(t, sessions, func(cfg *handlers.Config) { cfg.Commands = commands }), delivery{event: c.event, body: payload(t, c.fixture, c.changes)})
+		if status != http.StatusAccepted || (len(commands.jobs) == 1) != c.byPerson || len(commands.jobs)+len(sessions.jobs) != 1 {
+			t.Errorf("%s: %d %v, %d for people and %d for sessions", name, status, answer, len(commands.jobs), len(sessions.jobs))
 		}
 	}
 }
@@ -303,10 +304,11 @@ func TestConfigurationThatLetsAnybodyInIsRefused(t *testing.T) {
 	t.Parallel()
 	q, rules := &fakeQueue{}, handlers.Rules{AppID: 1}
 	for name, c := range map[string]handlers.Config{
-		"no secret":    {Intake: handlers.Intake{Queue: q, Rules: rules}},
-		"empty secret": {Intake: handlers.Intake{Queue: q, Rules: rules}, Secrets: []string{"x", ""}},
+		"no secret":    {Intake: handlers.Intake{Queue: q, Commands: q, Rules: rules}},
+		"empty secret": {Intake: handlers.Intake{Queue: q, Commands: q, Rules: rules}, Secrets: []string{"x", ""}},
+		"no commands":  {Secrets: []string{"x"}, Intake: handlers.Intake{Queue: q, Rules: rules}},
 		"no queue":     {Secrets: []string{"x"}, Intake: handlers.Intake{Rules: rules}},
-		"no App":       {Secrets: []string{"x"}, Intake: handlers.Intake{Queue: q}},
+		"no App":       {Secrets: []string{"x"}, Intake: handlers.Intake{Queue: q, Commands: q}},
 	} {
 		if _, err := handlers.New(c); err == nil {
 			t.Errorf("%s: accepted", name)

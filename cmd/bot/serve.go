@@ -19,6 +19,7 @@ import (
 	"culprit/internal/checkout"
 	"culprit/internal/config"
 	"culprit/internal/github"
+	"culprit/internal/index"
 	"culprit/internal/redact"
 	"culprit/internal/sandbox"
 	"culprit/internal/session"
@@ -65,13 +66,22 @@ type service struct {
 	log      *slog.Logger
 	redis    redis.UniversalClient
 	embedded *embedded.Server // nil with a Redis of its own
-	queue    *queue.Queue
+	queue    *queue.Queue     // of sessions
+	commands *queue.Queue     // of what people want, until it is checked
 	app      *github.App
 	redactor *redact.Redactor
 	now      func() time.Time
 	ready    func(addr string) // told the address once it listens; may be nil
 	ownCode  string            // see executor
 }
+
+// The queue of commands is apart from that of sessions, in keys and in slots: a
+// command takes seconds and must not wait for a session, and what is not
+// checked yet must not be merged with what is (GH8).
+const (
+	commandsPrefix = "culprit-commands"
+	commandSlots   = 2
+)
 
 // openService connects what serve and work share.
 func openService(ctx context.Context, cfg config.Config, logTo io.Writer, now func() time.Time) (_ *service, err error) {
@@ -94,6 +104,9 @@ func openService(ctx context.Context, cfg config.Config, logTo io.Writer, now fu
 		return nil, err
 	}
 	if s.queue, err = queue.Open(ctx, queue.Options{Redis: s.redis, Lease: cfg.Lease, Limits: limits(cfg.Limits), Ageing: cfg.Ageing}); err != nil {
+		return nil, &session.UserError{Code: "redis-away", What: "Redis does not answer", Do: "check REDIS_URL and that the server runs: " + s.redactor.String(err.Error()), Err: err}
+	}
+	if s.commands, err = queue.Open(ctx, queue.Options{Redis: s.redis, Prefix: commandsPrefix, Lease: cfg.Lease}); err != nil {
 		return nil, &session.UserError{Code: "redis-away", What: "Redis does not answer", Do: "check REDIS_URL and that the server runs: " + s.redactor.String(err.Error()), Err: err}
 	}
 	s.app, err = github.New(github.Config{
@@ -226,19 +239,8 @@ func (s *service) runServer(ctx context.Context) error {
 // intake is what decides about deliveries, the webhook's and recovered ones.
 func (s *service) intake(ctx context.Context) handlers.Intake {
 	return handlers.Intake{
-		Queue: s.queue,
+		Queue: s.queue, Commands: s.commands,
 		Rules: handlers.Rules{Label: s.cfg.Label, AppID: s.cfg.AppID, AppSlug: s.slug(ctx)},
-		MayWrite: func(ctx context.Context, actor handlers.Actor) (bool, error) {
-			repo, err := s.app.Repo(ctx, actor.Installation, actor.Owner, actor.Repo)
-			if errors.Is(err, github.ErrGone) {
-				return false, nil
-			}
-			if err != nil {
-				return false, err
-			}
-			may, err := repo.Permission(ctx, actor.Login)
-			return may.MayWrite(), err
-		},
 	}
 }
 
@@ -274,7 +276,7 @@ func (s *service) runWorker(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, cache.Close()) }()
-	w := &worker{cfg: s.cfg, app: s.app, queue: s.queue, box: box, cache: cache, redactor: s.redactor, log: s.log, now: s.now, ownCode: s.ownCode}
+	w := &worker{cfg: s.cfg, app: s.app, queue: s.queue, index: index.Open(s.redis), box: box, cache: cache, redactor: s.redactor, log: s.log, now: s.now, ownCode: s.ownCode}
 	n, err := w.requeue(ctx)
 	if err != nil {
 		return fmt.Errorf("take up unfinished sessions: %w", err)
@@ -289,7 +291,27 @@ func (s *service) runWorker(ctx context.Context) (err error) {
 		return err
 	}
 	s.log.Info("taking jobs", "at a time", s.cfg.Jobs, "sandbox", box.Name())
-	return pool.Run(ctx)
+	commands, err := queue.NewPool(s.commands, queue.PoolOptions{
+		Handler: queue.HandlerFunc(w.HandleCommand), Slots: commandSlots, Report: w.ReportCommand, ShutdownGrace: s.cfg.Grace, Log: s.log,
+	})
+	if err != nil {
+		return err
+	}
+	return both(ctx, pool.Run, commands.Run)
+}
+
+// both runs two parts until the context ends or one of them does.
+func both(ctx context.Context, a, b func(context.Context) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	second := make(chan error, 1)
+	go func() {
+		defer stop()
+		second <- b(ctx)
+	}()
+	err := a(ctx)
+	stop()
+	return errors.Join(err, <-second)
 }
 
 // redisLog passes what the Redis client says of its connections on at debug

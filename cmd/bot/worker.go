@@ -16,6 +16,7 @@ import (
 	"culprit/internal/checkout"
 	"culprit/internal/config"
 	"culprit/internal/github"
+	"culprit/internal/index"
 	"culprit/internal/redact"
 	"culprit/internal/sandbox"
 	"culprit/internal/session"
@@ -28,6 +29,7 @@ type worker struct {
 	cfg      config.Config
 	app      *github.App
 	queue    *queue.Queue
+	index    *index.Index
 	box      sandbox.Sandbox
 	cache    *checkout.Cache
 	redactor *redact.Redactor
@@ -191,13 +193,15 @@ func (w *worker) newSession(ctx context.Context, repo *github.Repo, req handlers
 		return nil, "the repository is archived", nil
 	}
 	if req.Kind != handlers.KindCI {
-		// Who may start a session is looked up, never taken from the payload (GH8).
+		// It was looked up when the wish came (GH8), and may have been withdrawn
+		// while the job waited.
 		may, err := repo.Permission(ctx, req.Actor)
 		if err != nil {
 			return nil, "", err
 		}
-		if !may.MayWrite() {
-			return nil, fmt.Sprintf("%s may not write to the repository", req.Actor), nil
+		fork := req.Issue == 0 && req.Ref == "" || req.PR > 0 && req.SHA != ""
+		if !may.AtLeast(w.minPermission()) || fork && !may.MayWrite() {
+			return nil, fmt.Sprintf("%s has the permission %s, which is too little", req.Actor, may), nil
 		}
 	}
 	mode := req.Mode
@@ -221,6 +225,10 @@ func (w *worker) newSession(ctx context.Context, repo *github.Repo, req handlers
 	if err != nil || s == nil {
 		return nil, why, err
 	}
+	asked, why, err := w.applyCommand(ctx, repo, req, s)
+	if err != nil || why != "" {
+		return nil, why, err
+	}
 	set, err := w.settings(ctx, repo, req.Installation)
 	if err != nil {
 		return s, "", err
@@ -230,7 +238,7 @@ func (w *worker) newSession(ctx context.Context, repo *github.Repo, req handlers
 			return nil, why, nil
 		}
 	}
-	apply(set, s, req.Mode)
+	apply(set, s, asked)
 	return s, "", nil
 }
 
@@ -253,9 +261,15 @@ func (w *worker) fromIssue(ctx context.Context, repo *github.Repo, s *session.Se
 		if err != nil {
 			return nil, "", err
 		}
-		s.Source.PR, s.Source.SHA = pr.Number, pr.HeadSHA
-		if !pr.FromFork(repo) {
-			s.Source.Ref = pr.HeadRef
+		s.Source.PR = pr.Number
+		switch {
+		case !pr.FromFork(repo):
+			s.Source.SHA, s.Source.Ref = pr.HeadSHA, pr.HeadRef
+		case s.Source.SHA == "":
+			// Nobody who may has seen what the head is now (GH8).
+			return nil, "the pull request is from a fork, and the request names no commit", nil
+		default:
+			s.Source.Ref = ""
 		}
 		return s, "", nil
 	}
@@ -319,8 +333,8 @@ type ciLogs struct{ repo *github.Repo }
 
 func (l ciLogs) Logs(ctx context.Context, s *session.Session) ([]pipelineLog, error) {
 	src := s.Source
-	if src.Issue > 0 && src.Run == 0 && src.CheckRun == 0 && src.CheckSuite == 0 {
-		return nil, nil
+	if src.Issue > 0 && src.PR == 0 && src.Run == 0 && src.CheckRun == 0 && src.CheckSuite == 0 {
+		return nil, nil // an issue is about the default branch, red or not
 	}
 	jobs, err := l.repo.FailedJobs(ctx, github.CI{SHA: src.SHA, Run: src.Run, CheckSuite: src.CheckSuite, CheckRun: src.CheckRun})
 	if err != nil {

@@ -91,7 +91,7 @@ func (w *worker) Report(ctx context.Context, r *queue.Report) error {
 	if err != nil {
 		return nil // nobody can be told about a job that cannot be read
 	}
-	s, err := w.reported(ctx, r)
+	s, err := w.checkpoint(ctx, r.ID)
 	if err != nil || s == nil {
 		return err
 	}
@@ -128,10 +128,10 @@ func (w *worker) closeLocal(s *session.Session) error {
 	return errors.Join(folder.Save(s), folder.Close())
 }
 
-// reported is the session of a job that ended, from its checkpoint; nil when
-// nothing of it was ever visible.
-func (w *worker) reported(ctx context.Context, r *queue.Report) (*session.Session, error) {
-	archive, err := w.queue.LoadCheckpoint(ctx, r.ID)
+// checkpoint is the session of a job as it was saved last; nil when nothing of
+// it was ever visible, or when it is not kept any more.
+func (w *worker) checkpoint(ctx context.Context, job string) (*session.Session, error) {
+	archive, err := w.queue.LoadCheckpoint(ctx, job)
 	if errors.Is(err, queue.ErrNotFound) {
 		return nil, nil
 	}

@@ -162,9 +162,12 @@ func TestPermissionsAreLookedUp(t *testing.T) {
 	for role, may := range map[string]bool{"admin": true, "maintain": true, "write": true, "triage": false, "read": false} {
 		check(t, w.gh.SetPermission(full, "user-"+role, role))
 		got, err := r.Permission(t.Context(), "user-"+role)
-		if err != nil || got.MayWrite() != may {
+		if err != nil || got.MayWrite() != may || string(got) != role {
 			t.Errorf("%s: %q, %v", role, got, err)
 		}
+	}
+	if github.PermissionTriage.AtLeast("owner") || github.Permission("owner").AtLeast(github.PermissionNone) || !github.PermissionAdmin.AtLeast(github.PermissionMaintain) {
+		t.Error("permissions are not in order")
 	}
 	for _, login := range []string{"", "nobody-knows", "../../../user", "a/b?c"} {
 		if got, err := r.Permission(t.Context(), login); err != nil || got.MayWrite() {

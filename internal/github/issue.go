@@ -28,6 +28,7 @@ type Comment struct {
 	Bot       bool
 	Body      string
 	CreatedAt time.Time
+	UpdatedAt time.Time // of the last edit; CreatedAt without one
 	HTMLURL   string
 }
 
@@ -87,7 +88,7 @@ func (r *Repo) Comment(ctx context.Context, id int64) (*Comment, error) {
 func commentOf(c *gh.IssueComment) Comment {
 	return Comment{
 		ID: c.GetID(), Author: c.GetUser().GetLogin(), Bot: c.GetUser().GetType() == "Bot",
-		Body: c.GetBody(), CreatedAt: c.GetCreatedAt().Time, HTMLURL: c.GetHTMLURL(),
+		Body: c.GetBody(), CreatedAt: c.GetCreatedAt().Time, UpdatedAt: c.GetUpdatedAt().Time, HTMLURL: c.GetHTMLURL(),
 	}
 }
 
@@ -102,9 +103,12 @@ type PullRequest struct {
 	HeadSHA  string
 	HeadRef  string
 	HeadRepo string // owner/name; empty when the fork was deleted
-	BaseRef  string
-	HTMLURL  string
-	Body     string
+	// HeadPushed is when anything was last pushed to HeadRepo, by GitHub's
+	// clock in whole seconds; zero when the fork was deleted.
+	HeadPushed time.Time
+	BaseRef    string
+	HTMLURL    string
+	Body       string
 }
 
 // FromFork reports whether the head lies outside of the repository (GH8).
@@ -159,6 +163,6 @@ func pullOf(p *gh.PullRequest) *PullRequest {
 		Number: p.GetNumber(), Title: p.GetTitle(), Author: p.GetUser().GetLogin(), State: p.GetState(),
 		Merged: p.GetMerged() || !p.GetMergedAt().IsZero(), Draft: p.GetDraft(),
 		HeadSHA: p.GetHead().GetSHA(), HeadRef: p.GetHead().GetRef(), HeadRepo: p.GetHead().GetRepo().GetFullName(),
-		BaseRef: p.GetBase().GetRef(), HTMLURL: p.GetHTMLURL(), Body: p.GetBody(),
+		HeadPushed: p.GetHead().GetRepo().GetPushedAt().Time, BaseRef: p.GetBase().GetRef(), HTMLURL: p.GetHTMLURL(), Body: p.GetBody(),
 	}
 }

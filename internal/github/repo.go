@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	gh "github.com/google/go-github/v62/github"
@@ -103,17 +104,28 @@ func (r *Repo) GitCredential(ctx context.Context, write bool) (user, token strin
 // Permission is what a person may do in a repository.
 type Permission string
 
-// Permissions as GitHub's API gives them: maintain counts as write, triage as
-// read.
+// The roles of a repository, lowest first. A custom role counts as the one
+// that it is based on.
 const (
-	PermissionNone  Permission = "none"
-	PermissionRead  Permission = "read"
-	PermissionWrite Permission = "write"
-	PermissionAdmin Permission = "admin"
+	PermissionNone     Permission = "none"
+	PermissionRead     Permission = "read"
+	PermissionTriage   Permission = "triage"
+	PermissionWrite    Permission = "write"
+	PermissionMaintain Permission = "maintain"
+	PermissionAdmin    Permission = "admin"
 )
 
+var permissionOrder = []Permission{PermissionNone, PermissionRead, PermissionTriage, PermissionWrite, PermissionMaintain, PermissionAdmin}
+
+// AtLeast reports whether the permission includes another one. What is no
+// permission includes nothing and is included in nothing.
+func (p Permission) AtLeast(q Permission) bool {
+	have, want := slices.Index(permissionOrder, p), slices.Index(permissionOrder, q)
+	return want >= 0 && have >= want
+}
+
 // MayWrite reports whether the permission includes pushing.
-func (p Permission) MayWrite() bool { return p == PermissionWrite || p == PermissionAdmin }
+func (p Permission) MayWrite() bool { return p.AtLeast(PermissionWrite) }
 
 // Permission looks up what a person may do (GH8). Somebody whom GitHub does
 // not know may nothing.
@@ -128,11 +140,24 @@ func (r *Repo) Permission(ctx context.Context, login string) (Permission, error)
 		}
 		return PermissionNone, err
 	}
-	switch p := Permission(got.GetPermission()); p {
-	case PermissionRead, PermissionWrite, PermissionAdmin:
-		return p, nil
+	return permissionOf(got), nil
+}
+
+// permissionOf reads the level, which has maintain as write and triage as
+// read, and refines it by the list of what the person may do.
+func permissionOf(got *gh.RepositoryPermissionLevel) Permission {
+	may := got.GetUser().GetPermissions()
+	switch p := Permission(got.GetPermission()); {
+	case p == PermissionAdmin:
+		return p
+	case p == PermissionWrite && may["maintain"]:
+		return PermissionMaintain
+	case p == PermissionRead && may["triage"]:
+		return PermissionTriage
+	case p == PermissionWrite, p == PermissionRead:
+		return p
 	}
-	return PermissionNone, nil
+	return PermissionNone
 }
 
 // BranchHead returns the commit that a branch points to, or "" when there is no

@@ -26,6 +26,7 @@ const (
 	ResultFlaky         Result = "flaky"          // fails only sometimes, for no commit's doing
 	ResultNotReproduced Result = "not_reproduced" // does not fail here
 	ResultInconclusive  Result = "inconclusive"   // reproduced, nothing confirmed
+	ResultDuplicate     Result = "duplicate"      // another session investigated the same failure
 	ResultStopped       Result = "stopped"        // budget, cancelled, superseded, time
 )
 
@@ -36,7 +37,7 @@ func (r Result) ExitCode() int {
 		return 0
 	case ResultRootCause:
 		return 1
-	case ResultNotReproduced, ResultInconclusive:
+	case ResultNotReproduced, ResultInconclusive, ResultDuplicate:
 		return 3
 	case ResultFlaky:
 		return 4
@@ -48,7 +49,7 @@ func (r Result) ExitCode() int {
 
 // Source is what started the session.
 type Source struct {
-	Trigger    string `json:"trigger"`    // cli, label, check_run, check_suite, workflow_run, command
+	Trigger    string `json:"trigger"`    // cli, label, check_run, check_suite, workflow_run, status, command
 	Repository string `json:"repository"` // owner/name, or the local path's base name
 	Path       string `json:"path,omitempty"`
 	URL        string `json:"url,omitempty"` // web address of the repository, for permalinks
@@ -174,6 +175,11 @@ type Session struct {
 	// Rejected are the digests of fixes that did not hold; the fixer offers
 	// others.
 	Rejected []string `json:"rejected_fixes,omitempty"`
+
+	// Incident is set when another session investigates the same failure;
+	// Sightings are the sessions for which this one does.
+	Incident  *Incident  `json:"incident,omitempty"`
+	Sightings []Sighting `json:"sightings,omitempty"`
 
 	Result     Result     `json:"result,omitempty"`
 	Reason     string     `json:"reason,omitempty"` // why stopped, not reproduced, no fix
