@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,8 +14,8 @@ import (
 	"culprit/internal/config"
 	"culprit/internal/github"
 	"culprit/internal/sandbox"
+	"culprit/internal/session"
 	"culprit/queue"
-	"culprit/queue/connect"
 )
 
 // finding is one line of the doctor's report.
@@ -97,14 +98,9 @@ func (a *App) checkRedis(ctx context.Context) []finding {
 	if !ok || address == "" {
 		return []finding{{name: "Redis", detail: "REDIS_URL is not set: serve uses an embedded Redis", do: "set REDIS_URL for more than one machine, or to keep waiting jobs over a restart"}}
 	}
-	at, err := connect.Parse(address)
-	if err != nil {
-		return []finding{{name: "Redis", needed: true, detail: "REDIS_URL cannot be read", do: "use " + strings.Join(connect.Forms, ", ")}}
-	}
-	file := func(name string) string { v, _ := a.LookupEnv(name); return v }
-	rdb, err := connect.Open(at, connect.Files{CA: file("REDIS_CA_FILE"), Cert: file("REDIS_CERT_FILE"), Key: file("REDIS_KEY_FILE")})
-	if err != nil {
-		return []finding{{name: "Redis", needed: true, detail: err.Error(), do: "correct REDIS_CA_FILE, REDIS_CERT_FILE and REDIS_KEY_FILE"}}
+	rdb, at, err := redisClient(address, redisFiles(a.LookupEnv))
+	if user := (*session.UserError)(nil); errors.As(err, &user) {
+		return []finding{{name: "Redis", needed: true, detail: user.What, do: user.Do}}
 	}
 	defer rdb.Close()
 	problems, err := queue.CheckServer(ctx, rdb)

@@ -223,19 +223,18 @@ func (j *jobsRun) open() (done func(), err error) {
 	if address == "" {
 		return nil, &session.UserError{Code: "redis-url", What: "REDIS_URL is not set", Do: "set it to the Redis that serve and work use; an embedded one cannot be reached from outside"}
 	}
-	opts, err := redis.ParseURL(address)
+	client, at, err := redisClient(address, redisFiles(j.LookupEnv))
 	if err != nil {
-		return nil, &session.UserError{Code: "redis-url", What: "REDIS_URL cannot be read", Do: "use redis://[USER:PASSWORD@]HOST:PORT/DB or rediss:// or unix://"}
+		return nil, err
 	}
 	redis.SetLogger(redisSilent{}) // what matters comes back as an error
-	client := redis.NewClient(opts)
 	j.queue, err = queue.Open(j.ctx, queue.Options{Redis: client, Limits: queue.Limits{Repository: -1, Installation: -1, Total: -1}})
 	if err != nil {
 		_ = client.Close()
 		if j.ctx.Err() != nil {
 			return nil, j.ctx.Err()
 		}
-		return nil, &session.UserError{Code: "redis-away", What: "Redis does not answer", Do: "check REDIS_URL and that the server runs: " + redact.New(address).String(err.Error()), Err: err}
+		return nil, &session.UserError{Code: "redis-away", What: "Redis does not answer", Do: "check REDIS_URL and that the server runs: " + redact.New(append(at.Secrets(), address)...).String(err.Error()), Err: err}
 	}
 	return func() { _ = client.Close() }, nil
 }

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -24,7 +23,6 @@ import (
 	"culprit/internal/sandbox"
 	"culprit/internal/session"
 	"culprit/queue"
-	"culprit/queue/connect"
 	"culprit/queue/embedded"
 )
 
@@ -46,14 +44,12 @@ func (a *App) service(ctx context.Context, cmd config.Command, args []string) in
 	if err != nil {
 		return a.usageError(string(cmd), err)
 	}
+	cfg.Work = cfg.Work || cmd == config.Work
 	svc, err := openService(ctx, cfg, a.Stderr, a.Now)
 	if err != nil {
 		return a.fail(err)
 	}
-	if cmd == config.Work {
-		cfg.Work = true
-	}
-	err = svc.run(ctx, cmd == config.Serve, cmd == config.Work || cfg.Work)
+	err = svc.run(ctx, cmd == config.Serve, cfg.Work)
 	if err := errors.Join(err, svc.close()); err != nil {
 		return a.fail(err)
 	}
@@ -103,7 +99,7 @@ func openService(ctx context.Context, cfg config.Config, logTo io.Writer, now fu
 	if err := s.openRedis(ctx); err != nil {
 		return nil, err
 	}
-	if s.queue, err = queue.Open(ctx, queue.Options{Redis: s.redis, Lease: cfg.Lease, Limits: limits(cfg.Limits), Ageing: cfg.Ageing}); err != nil {
+	if s.queue, err = queue.Open(ctx, queue.Options{Redis: s.redis, Lease: cfg.Lease, Limits: limits(cfg), Ageing: cfg.Ageing}); err != nil {
 		return nil, &session.UserError{Code: "redis-away", What: "Redis does not answer", Do: "check REDIS_URL and that the server runs: " + s.redactor.String(err.Error()), Err: err}
 	}
 	if s.commands, err = queue.Open(ctx, queue.Options{Redis: s.redis, Prefix: commandsPrefix, Lease: cfg.Lease}); err != nil {
@@ -118,51 +114,6 @@ func openService(ctx context.Context, cfg config.Config, logTo io.Writer, now fu
 		return nil, &session.UserError{Code: "app-key", What: err.Error(), Do: "use the private key that GitHub made for this App", Err: err}
 	}
 	return s, nil
-}
-
-func (s *service) openRedis(ctx context.Context) error {
-	if s.cfg.RedisURL == "" {
-		mini, err := embedded.Start()
-		if err != nil {
-			return err
-		}
-		s.embedded, s.redis = mini, mini.Client()
-		s.log.Warn("no REDIS_URL is set: an embedded Redis serves this process alone; jobs that have not begun are lost when it stops")
-		return nil
-	}
-	address, err := connect.Parse(s.cfg.RedisURL)
-	if err != nil {
-		return &session.UserError{Code: "redis-url", What: "REDIS_URL cannot be read", Do: "use " + strings.Join(connect.Forms, ", "), Err: err}
-	}
-	for _, secret := range address.Secrets() {
-		s.redactor.Add(secret)
-	}
-	if s.redis, err = connect.Open(address, s.cfg.RedisFiles); err != nil {
-		return &session.UserError{Code: "redis-files", What: err.Error(), Do: "check REDIS_CA_FILE, REDIS_CERT_FILE and REDIS_KEY_FILE"}
-	}
-	s.log.Info("the queue is in Redis", "at", address.String(), "tls", address.TLS)
-	problems, err := queue.CheckServer(ctx, s.redis)
-	if err != nil {
-		return nil // Open says it better
-	}
-	for _, p := range problems {
-		if s.cfg.RedisCheck == "strict" || p.Fatal && s.cfg.RedisCheck != "warn" {
-			return &session.UserError{Code: "redis-" + p.Code, What: p.What, Do: p.Do + ", or start with --redis-check=warn"}
-		}
-		s.log.Warn("Redis is not set up to keep jobs", "problem", p.String())
-	}
-	return nil
-}
-
-// limits are those of the configuration in the queue's terms.
-func limits(c config.Limits) queue.Limits {
-	none := func(n int) int {
-		if n == 0 {
-			return -1
-		}
-		return n
-	}
-	return queue.Limits{Repository: none(c.Repository), Installation: none(c.Installation), Total: none(c.Total)}
 }
 
 func (s *service) close() error {
@@ -312,14 +263,4 @@ func both(ctx context.Context, a, b func(context.Context) error) error {
 	err := a(ctx)
 	stop()
 	return errors.Join(err, <-second)
-}
-
-// redisLog passes what the Redis client says of its connections on at debug
-// level: what matters of it comes back as an error too.
-type redisLog struct{ log *slog.Logger }
-
-func (l redisLog) Printf(ctx context.Context, format string, v ...any) {
-	if l.log.Enabled(ctx, slog.LevelDebug) {
-		l.log.DebugContext(ctx, fmt.Sprintf(format, v...))
-	}
 }
