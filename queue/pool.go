@@ -77,9 +77,8 @@ type Pool struct {
 	opts PoolOptions
 	wake *wakeups
 
-	mu          sync.Mutex
-	running     map[string]*task
-	lastTrouble time.Time // when Redis last did not answer
+	mu      sync.Mutex
+	running map[string]*task
 }
 
 // A task is a claim that this pool works on.
@@ -118,9 +117,7 @@ func NewPool(q *Queue, opts PoolOptions) (*Pool, error) {
 	if opts.Observe == nil {
 		opts.Observe = func(Event) {}
 	}
-	// Trouble at the start: the first reap comes after a lease, so that after a
-	// restart of Redis the living workers renew theirs first.
-	return &Pool{q: q, opts: opts, running: map[string]*task{}, lastTrouble: time.Now()}, nil
+	return &Pool{q: q, opts: opts, running: map[string]*task{}}, nil
 }
 
 // Run works until the context ends. Then it claims no more, ends the contexts
@@ -196,7 +193,6 @@ func (p *Pool) next(ctx context.Context) *Claim {
 		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 		c, wait, err := p.q.claim(call, p.opts.Worker, token)
 		cancel()
-		p.note(err)
 		switch {
 		case err == nil:
 			return c
@@ -279,14 +275,4 @@ func (p *Pool) abandon(base context.Context) []string {
 		ids = append(ids, t.claim.ID)
 	}
 	return ids
-}
-
-// note remembers whether Redis answered.
-func (p *Pool) note(err error) {
-	if err == nil || errors.Is(err, ErrEmpty) || isLost(err) || errors.Is(err, context.Canceled) {
-		return
-	}
-	p.mu.Lock()
-	p.lastTrouble = time.Now()
-	p.mu.Unlock()
 }

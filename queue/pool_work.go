@@ -78,7 +78,6 @@ func (p *Pool) renew(ctx context.Context, t *task) {
 		if ctx.Err() != nil {
 			return
 		}
-		p.note(err)
 		switch {
 		case isLost(err):
 			t.cancel(ErrLost)
@@ -111,7 +110,6 @@ func (p *Pool) end(hard context.Context, t *task, out Outcome, crash string) (St
 		call, cancelCall := context.WithTimeout(ctx, callTimeout)
 		state, err := act(call)
 		cancelCall()
-		p.note(err)
 		if err == nil || isLost(err) {
 			return state, err
 		}
@@ -145,11 +143,9 @@ func ending(c *Claim, out Outcome, crash string, stopped error) func(context.Con
 	return func(ctx context.Context) (State, error) { return c.Fail(ctx, out.err, Permanent, 0) }
 }
 
-// reapRegularly takes over the jobs of silent workers. It holds back for a lease
-// after Redis was away: living workers renew theirs first.
+// reapRegularly takes over the jobs of silent workers.
 func (p *Pool) reapRegularly(ctx context.Context) {
-	every := p.q.opts.Lease / 3
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(p.q.opts.Lease / 3)
 	defer tick.Stop()
 	var purged time.Time
 	for {
@@ -158,32 +154,28 @@ func (p *Pool) reapRegularly(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		p.mu.Lock()
-		calm := time.Since(p.lastTrouble) >= p.q.opts.Lease
-		p.mu.Unlock()
-		if !calm {
-			// The trouble may be over: find out.
-			p.note(p.q.rdb.Ping(ctx).Err())
-			continue
-		}
 		p.reap(ctx)
 		if time.Since(purged) > time.Minute {
 			purged = time.Now()
-			_, err := p.q.Purge(ctx)
-			p.note(err)
+			call, cancel := context.WithTimeout(ctx, callTimeout)
+			if _, err := p.q.Purge(call); err != nil && ctx.Err() == nil {
+				p.opts.Log.Warn("cannot forget old jobs", "error", err)
+			}
+			cancel()
 		}
 	}
 }
 
 func (p *Pool) reap(ctx context.Context) {
 	for {
-		recovered, dead, err := p.q.Reap(ctx)
-		p.note(err)
+		call, cancel := context.WithTimeout(ctx, callTimeout)
+		recovered, dead, err := p.q.reap(call, p.q.opts.Lease)
+		cancel()
 		if err != nil && ctx.Err() == nil {
 			p.opts.Log.Warn("cannot reap jobs", "error", err)
 		}
 		for _, info := range append(recovered, dead...) {
-			p.opts.Log.Warn("took job from a silent worker", "job", info.ID, "delivery", info.Delivery, "worker", info.Worker,
+			p.opts.Log.Warn("took job from a silent worker", "job", info.ID, "worker", info.Worker,
 				"crashes", info.Crashes, "crashes_in_row", info.CrashesInRow, "state", info.State)
 			p.opts.Observe(Event{Kind: EventRecovered, Job: info.Job, State: info.State})
 		}
@@ -197,7 +189,6 @@ func (p *Pool) reap(ctx context.Context) {
 func (p *Pool) reportRegularly(ctx context.Context) {
 	for ctx.Err() == nil {
 		r, err := p.q.TakeReport(ctx)
-		p.note(err)
 		if err != nil {
 			if !errors.Is(err, ErrEmpty) && ctx.Err() == nil {
 				p.opts.Log.Warn("cannot take ends to report", "error", err)
@@ -230,7 +221,6 @@ func (p *Pool) tell(ctx context.Context, r *Report) {
 		log.Warn("cannot report the end of a job yet", "error", err)
 		err = r.Later(note, Backoff{Base: 5 * time.Second, Max: time.Hour}.next(r.Try, 0))
 	}
-	p.note(err)
 	if err != nil && !isLost(err) {
 		log.Warn("cannot note a report", "error", err)
 	}

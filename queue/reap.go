@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 var (
@@ -19,8 +20,16 @@ const reapBatch = 100
 // it crashed Options.MaxCrashes workers in a row (dead), or ends as it was asked to
 // (also in dead; see its State). Ends are told by whoever calls TakeReport. Any
 // number of workers may reap at any time.
+//
+// Reap takes what is expired now, also when nobody could renew because Redis was
+// away. A Pool waits a lease in that case.
 func (q *Queue) Reap(ctx context.Context) (recovered, dead []Info, err error) {
-	rows, err := q.run(ctx, reapScript, q.opts.MaxCrashes, reapBatch).Slice()
+	return q.reap(ctx, 0)
+}
+
+// reap is Reap for one who comes at least three times in a lease.
+func (q *Queue) reap(ctx context.Context, lease time.Duration) (recovered, dead []Info, err error) {
+	rows, err := q.run(ctx, reapScript, q.opts.MaxCrashes, reapBatch, lease.Microseconds()).Slice()
 	if err != nil {
 		return nil, nil, fmt.Errorf("reap jobs: %w", err)
 	}

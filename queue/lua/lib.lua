@@ -24,6 +24,8 @@
 -- claims           hash: token of a claim -> ID, for a claim that is sent again
 -- reports          zset of IDs whose end is still to be told, by when
 -- expiring         zset of IDs of ended jobs with a checkpoint, by end
+-- reaper           hash: when somebody last looked for dead workers (last), and
+--                  until when they are spared (hold)
 -- count            hash: depth:<priority>, and totals since the beginning
 
 local base = string.sub(KEYS[1], 1, -5)
