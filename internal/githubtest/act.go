@@ -56,6 +56,33 @@ func (s *Server) EditComment(repo string, number int, commentID int64, login, bo
 	})
 }
 
+// DeleteComment deletes a comment.
+func (s *Server) DeleteComment(repo string, number int, commentID int64, login string) error {
+	return s.withIssue(repo, number, func(r *repository, i *issue) error {
+		for _, c := range i.comments {
+			if c.id == commentID {
+				s.deleteComment(r, i, c, s.userOrNew(login))
+				return nil
+			}
+		}
+		return fmt.Errorf("no comment %d", commentID)
+	})
+}
+
+// SetDraft turns a pull request into a draft, or marks it ready for review.
+func (s *Server) SetDraft(repo string, number int, login string, draft bool) error {
+	return s.withIssue(repo, number, func(r *repository, i *issue) error {
+		if i.pull == nil {
+			return fmt.Errorf("%d is not a pull request", number)
+		}
+		if i.pull.draft != draft {
+			i.pull.draft = draft
+			s.emitPull(r, i, map[bool]string{true: "converted_to_draft", false: "ready_for_review"}[draft], s.userOrNew(login), nil)
+		}
+		return nil
+	})
+}
+
 // CloseIssue closes an issue or pull request.
 func (s *Server) CloseIssue(repo string, number int, login string) error {
 	return s.withIssue(repo, number, func(r *repository, i *issue) error {
@@ -70,11 +97,6 @@ func (s *Server) ReopenIssue(repo string, number int, login string) error {
 		s.reopenIssue(r, i, s.userOrNew(login))
 		return nil
 	})
-}
-
-// LockIssue stops people without write permission from commenting.
-func (s *Server) LockIssue(repo string, number int, locked bool) error {
-	return s.withIssue(repo, number, func(_ *repository, i *issue) error { i.locked = locked; return nil })
 }
 
 // PullConfig describes a pull request to open.
@@ -206,6 +228,20 @@ func (s *Server) RequestAction(repo string, checkRunID int64, login, identifier 
 // event.
 func (s *Server) Rerequest(repo string, checkRunID int64, login string) error {
 	return s.checkEvent(repo, checkRunID, login, "rerequested", nil)
+}
+
+// RerequestSuite presses "Re-run all checks" of a commit's suite: its App gets
+// the rerequested event.
+func (s *Server) RerequestSuite(repo string, suiteID int64, login string) error {
+	return s.withRepo(repo, func(r *repository) error {
+		for _, st := range r.suites {
+			if st.id == suiteID {
+				s.emitSuite(r, st, "rerequested", s.userOrNew(login))
+				return nil
+			}
+		}
+		return fmt.Errorf("no check suite %d", suiteID)
+	})
 }
 
 func (s *Server) checkEvent(repo string, id int64, login, action string, extra obj) error {

@@ -132,6 +132,33 @@ func (s *Server) Install(appID int64, account string, repos ...string) (int64, e
 	return in.id, nil
 }
 
+// AddRepository adds a repository to an installation that has selected ones,
+// RemoveRepository takes it away, also from its tokens.
+func (s *Server) AddRepository(id int64, repo string) error {
+	return s.selectRepository(id, repo, true)
+}
+
+// RemoveRepository takes a repository out of an installation; see
+// AddRepository.
+func (s *Server) RemoveRepository(id int64, repo string) error {
+	return s.selectRepository(id, repo, false)
+}
+
+func (s *Server) selectRepository(id int64, repo string, covered bool) error {
+	return s.withInstallation(id, func(in *installation) error {
+		r := s.repo(repo)
+		if r == nil || r.owner != in.account || in.all {
+			return fmt.Errorf("change the selection of installation %d: no repository %q of that account, or it covers all", id, repo)
+		}
+		if in.repos[r.id] == covered {
+			return nil
+		}
+		in.repos[r.id], in.updated = covered, s.now()
+		s.emitInstallationRepos(in, map[bool]string{true: "added", false: "removed"}[covered], r, in.account)
+		return nil
+	})
+}
+
 // SetInstallationPermissions changes what an installation was granted.
 func (s *Server) SetInstallationPermissions(id int64, permissions map[string]string) error {
 	return s.withInstallation(id, func(in *installation) error {

@@ -89,15 +89,17 @@ func (s *Server) emitPull(r *repository, i *issue, action string, u *user, extra
 	s.emit(r, "pull_request", action, u, nil, payload)
 }
 
-func (s *Server) emitReview(r *repository, i *issue, v *review, u *user) {
+func (s *Server) emitReview(r *repository, i *issue, v *review, action string, u *user) {
 	review := s.reviewJSON(r, i, v)
 	review["state"] = strings.ToLower(v.state) // webhooks, unlike REST, have it in lower case
 	review["body"] = orNull(v.body)
-	s.emit(r, "pull_request_review", "submitted", u, nil, obj{"review": review, "pull_request": s.pullJSON(r, i)})
+	s.emit(r, "pull_request_review", action, u, nil, obj{"review": review, "pull_request": s.pullJSON(r, i)})
 }
 
-func (s *Server) emitReviewComment(r *repository, i *issue, x *reviewComment, u *user) {
-	s.emit(r, "pull_request_review_comment", "created", u, nil, obj{"comment": s.reviewCommentJSON(r, i, x), "pull_request": s.pullJSON(r, i)})
+func (s *Server) emitReviewComment(r *repository, i *issue, x *reviewComment, action string, u *user, extra obj) {
+	payload := obj{"comment": s.reviewCommentJSON(r, i, x), "pull_request": s.pullJSON(r, i)}
+	maps.Copy(payload, extra)
+	s.emit(r, "pull_request_review_comment", action, u, nil, payload)
 }
 
 func (s *Server) emitCheck(r *repository, c *checkRun, action string, u *user, extra obj) {
@@ -180,6 +182,22 @@ func (s *Server) emitPush(r *repository, p Push, u *user) {
 	})
 }
 
+// emitRef tells that a branch or tag was created or deleted.
+func (s *Server) emitRef(r *repository, p Push, u *user) {
+	kind, name := "branch", strings.TrimPrefix(p.Ref, "refs/heads/")
+	if tag, isTag := strings.CutPrefix(p.Ref, "refs/tags/"); isTag {
+		kind, name = "tag", tag
+	}
+	v := obj{"ref": name, "ref_type": kind, "pusher_type": "user"}
+	switch {
+	case p.Before == zeroSHA:
+		maps.Copy(v, obj{"master_branch": r.defaultBranch, "description": orNull(r.description)})
+		s.emit(r, "create", "", u, nil, v)
+	case p.After == zeroSHA:
+		s.emit(r, "delete", "", u, nil, v)
+	}
+}
+
 func (s *Server) pushCommitJSON(r *repository, c commitInfo) obj {
 	v := s.simpleCommitJSON(c)
 	added, removed, modified := []string{}, []string{}, []string{}
@@ -209,6 +227,25 @@ func (s *Server) emitInstallation(in *installation, action string, u *user) {
 	}
 	payload := obj{"action": action, "installation": s.installationJSON(in), "repositories": repos, "requester": nil, "sender": s.userJSON(u)}
 	s.enqueue(in.app, "installation", action, in, nil, payload)
+}
+
+// emitInstallationRepos tells an App which repositories came to one of its
+// installations and which went.
+func (s *Server) emitInstallationRepos(in *installation, action string, r *repository, u *user) {
+	if !in.suspended.IsZero() {
+		return
+	}
+	added, removed := []obj{}, []obj{}
+	v := obj{"id": r.id, "node_id": nodeID("Repository", r.id), "name": r.name, "full_name": r.fullName(), "private": r.private}
+	if action == "added" {
+		added = append(added, v)
+	} else {
+		removed = append(removed, v)
+	}
+	s.enqueue(in.app, "installation_repositories", action, in, nil, obj{
+		"action": action, "installation": s.installationJSON(in), "repository_selection": "selected", "repositories_added": added,
+		"repositories_removed": removed, "requester": nil, "sender": s.userJSON(u),
+	})
 }
 
 // Ping sends the ping event to an App.

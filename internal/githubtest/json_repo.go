@@ -94,7 +94,7 @@ func (s *Server) repoJSON(r *repository) obj {
 		}
 	}
 	for _, i := range r.issues {
-		if i.state == "open" {
+		if i.state == "open" && !i.deleted {
 			open++
 		}
 	}

@@ -188,7 +188,7 @@ func (s *Server) threadView(r *repository, i *issue) threadView {
 		p := s.newPost(r, c.user, c.body)
 		p.Anchor, p.When, p.Edited = fmt.Sprintf("issuecomment-%d", c.id), c.created, c.edits > 0
 		for _, kind := range sortedKeys(c.reactions) {
-			p.Reactions += fmt.Sprintf("%s %d ", kind, c.reactions[kind])
+			p.Reactions += fmt.Sprintf("%s %d ", kind, len(c.reactions[kind]))
 		}
 		v.Posts = append(v.Posts, p)
 	}

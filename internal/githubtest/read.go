@@ -10,7 +10,9 @@ func (s *Server) Issues(repo string) ([]Issue, error) {
 	return readRepo(s, repo, func(r *repository) ([]Issue, error) {
 		var out []Issue
 		for _, i := range r.issues {
-			out = append(out, i.snapshot())
+			if !i.deleted {
+				out = append(out, i.snapshot())
+			}
 		}
 		return out, nil
 	})

@@ -175,6 +175,7 @@ func (s *Server) refsChanged(r *repository, before map[string]string, actor *use
 		p.Forced = old != "" && now != "" && !s.isAncestor(r, old, now)
 		r.pushes = append(r.pushes, p)
 		r.pushed = s.now()
+		s.emitRef(r, p, actor)
 		s.emitPush(r, p, actor)
 		branch, isBranch := strings.CutPrefix(ref, "refs/heads/")
 		if !isBranch {

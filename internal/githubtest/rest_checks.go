@@ -13,6 +13,7 @@ var checkRoutes = []*route{
 	{method: "POST", path: "/repos/{owner}/{repo}/check-runs", access: accessRepo, needs: "checks:write", role: "write", handle: createCheck},
 	{method: "GET", path: "/repos/{owner}/{repo}/check-runs/{check_run_id}", access: accessRepo, needs: "checks:read", handle: getCheck},
 	{method: "PATCH", path: "/repos/{owner}/{repo}/check-runs/{check_run_id}", access: accessRepo, needs: "checks:write", role: "write", handle: patchCheck},
+	{method: "POST", path: "/repos/{owner}/{repo}/check-runs/{check_run_id}/rerequest", access: accessRepo, needs: "checks:write", role: "write", handle: rerequestCheck},
 	{method: "GET", path: "/repos/{owner}/{repo}/check-runs/{check_run_id}/annotations", access: accessRepo, needs: "checks:read", handle: listAnnotations},
 	{method: "GET", path: "/repos/{owner}/{repo}/commits/{ref}/check-runs", access: accessRepo, needs: "checks:read", handle: listRefChecks},
 	{method: "GET", path: "/repos/{owner}/{repo}/check-suites/{check_suite_id}/check-runs", access: accessRepo, needs: "checks:read", handle: listSuiteChecks},

@@ -29,9 +29,9 @@ func (s *Server) commentJSON(r *repository, i *issue, c *comment) obj {
 }
 
 func listComments(c *call) reply {
-	i := c.repo.issue(c.number("issue_number"))
-	if i == nil {
-		return notFound()
+	i, gone := c.issue()
+	if gone != nil {
+		return *gone
 	}
 	since, _ := time.Parse(time.RFC3339, c.query("since"))
 	list := slices.DeleteFunc(slices.Clone(i.comments), func(x *comment) bool { return x.updated.Before(since) })
@@ -57,12 +57,12 @@ func (c *call) commentBody() (string, *reply) {
 }
 
 func createComment(c *call) reply {
-	i := c.repo.issue(c.number("issue_number"))
-	if i == nil {
-		return notFound()
+	i, gone := c.issue()
+	if gone != nil {
+		return *gone
 	}
-	if i.locked && c.who.via() == nil && roleRank[c.repo.role(c.who.user())] < roleRank["write"] {
-		return fail(http.StatusForbidden, "Unable to create comment because issue is locked.")
+	if locked := c.lockedFor(i); locked != nil {
+		return *locked
 	}
 	body, bad := c.commentBody()
 	if bad != nil {
@@ -74,6 +74,9 @@ func createComment(c *call) reply {
 // comment finds the comment that the path names.
 func (c *call) comment() (*issue, *comment) {
 	for _, i := range c.repo.issues {
+		if i.deleted {
+			continue
+		}
 		for _, x := range i.comments {
 			if x.id == c.id("comment_id") {
 				return i, x
@@ -122,26 +125,4 @@ func removeComment(c *call) reply {
 	}
 	c.s.deleteComment(c.repo, i, x, c.who.user())
 	return noContent()
-}
-
-func reactToComment(c *call) reply {
-	_, x := c.comment()
-	if x == nil {
-		return notFound()
-	}
-	var req struct{ Content string }
-	if bad := c.decode(&req, "content"); bad != nil {
-		return *bad
-	}
-	if !slices.Contains([]string{"+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"}, req.Content) {
-		return invalid(fieldError{Resource: "Reaction", Code: "invalid", Field: "content"})
-	}
-	if x.reactions == nil {
-		x.reactions = map[string]int{}
-	}
-	x.reactions[req.Content]++
-	id := c.s.id()
-	return reply{status: http.StatusCreated, body: obj{
-		"id": id, "node_id": nodeID("Reaction", id), "user": c.s.userJSON(c.who.user()), "content": req.Content, "created_at": stamp(c.s.now()),
-	}}
 }

@@ -33,10 +33,10 @@ func (s *Server) issueJSON(r *repository, i *issue) obj {
 		"id": i.id, "node_id": nodeID("Issue", i.id), "url": u, "repository_url": s.repoURL(r), "labels_url": u + "/labels{/name}",
 		"comments_url": u + "/comments", "events_url": u + "/events", "timeline_url": u + "/timeline", "html_url": html,
 		"number": i.number, "title": i.title, "user": s.userJSON(i.user), "labels": s.labelsJSON(r, i.labels),
-		"state": i.state, "state_reason": orNull(i.stateReason), "locked": i.locked, "active_lock_reason": nil,
+		"state": i.state, "state_reason": orNull(i.stateReason), "locked": i.locked, "active_lock_reason": orNull(i.lockReason),
 		"assignee": first, "assignees": assignees, "milestone": nil, "comments": len(i.comments),
 		"created_at": stamp(i.created), "updated_at": stamp(i.updated), "closed_at": stamp(i.closed),
-		"author_association": r.association(i.user), "body": orNull(i.body), "reactions": s.reactionsJSON(u, nil),
+		"author_association": r.association(i.user), "body": orNull(i.body), "reactions": s.reactionsJSON(u, i.reactions),
 		"performed_via_github_app": s.appOrNull(i.via), "closed_by": s.userOrNull(i.closedBy),
 	}
 	if p := i.pull; p != nil {
@@ -57,17 +57,6 @@ func (s *Server) issueWeb(r *repository, i *issue) string {
 	return fmt.Sprintf("%s/%s/%d", s.webURL(r), kind, i.number)
 }
 
-func (s *Server) reactionsJSON(u string, counts map[string]int) obj {
-	v := obj{"url": u + "/reactions", "total_count": 0}
-	total := 0
-	for _, kind := range []string{"+1", "-1", "laugh", "hooray", "confused", "heart", "rocket", "eyes"} {
-		v[kind] = counts[kind]
-		total += counts[kind]
-	}
-	v["total_count"] = total
-	return v
-}
-
 func listIssues(c *call) reply {
 	state := c.query("state")
 	if state == "" {
@@ -79,7 +68,7 @@ func listIssues(c *call) reply {
 	since, _ := time.Parse(time.RFC3339, c.query("since"))
 	var list []*issue
 	for _, i := range c.repo.issues {
-		if state != "all" && i.state != state || i.updated.Before(since) || !hasLabels(i, c.query("labels")) {
+		if i.deleted || c.repo.noIssues && i.pull == nil || state != "all" && i.state != state || i.updated.Before(since) || !hasLabels(i, c.query("labels")) {
 			continue
 		}
 		if who := c.query("creator"); who != "" && !strings.EqualFold(i.user.login, who) {
@@ -166,16 +155,34 @@ func (c *call) mayTriage() bool {
 }
 
 func getIssue(c *call) reply {
-	if i := c.repo.issue(c.number("issue_number")); i != nil {
-		return ok(c.s.issueJSON(c.repo, i))
+	i, gone := c.issue()
+	if gone != nil {
+		return *gone
 	}
-	return notFound()
+	return ok(c.s.issueJSON(c.repo, i))
+}
+
+// issue finds the issue or pull request that the path names. The reply is
+// GitHub's when there is none: 410 when it was deleted, or when the repository
+// has no issues.
+func (c *call) issue() (*issue, *reply) {
+	n := c.number("issue_number")
+	rep := notFound()
+	if i := c.repo.issue(n); i != nil {
+		if i.pull != nil || !c.repo.noIssues {
+			return i, nil
+		}
+		rep = fail(http.StatusGone, "Issues has been disabled in this repository.")
+	} else if n > 0 && n <= len(c.repo.issues) {
+		rep = fail(http.StatusGone, "This issue was deleted")
+	}
+	return nil, &rep
 }
 
 func patchIssue(c *call) reply {
-	i := c.repo.issue(c.number("issue_number"))
-	if i == nil {
-		return notFound()
+	i, gone := c.issue()
+	if gone != nil {
+		return *gone
 	}
 	if !c.mayTriage() && i.user != c.who.user() {
 		return fail(http.StatusForbidden, "Must have admin rights to Repository.")

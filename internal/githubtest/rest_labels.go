@@ -76,9 +76,9 @@ func createLabel(c *call) reply {
 }
 
 func listIssueLabels(c *call) reply {
-	i := c.repo.issue(c.number("issue_number"))
-	if i == nil {
-		return notFound()
+	i, gone := c.issue()
+	if gone != nil {
+		return *gone
 	}
 	return c.labelList(i.labels)
 }
@@ -116,9 +116,9 @@ func (c *call) labelNames() ([]string, *reply) {
 
 // changeLabels runs f with the issue and the names of the body.
 func (c *call) changeLabels(f func(*issue, []string)) reply {
-	i := c.repo.issue(c.number("issue_number"))
-	if i == nil {
-		return notFound()
+	i, gone := c.issue()
+	if gone != nil {
+		return *gone
 	}
 	names, bad := c.labelNames()
 	if bad != nil {
@@ -141,18 +141,18 @@ func setIssueLabels(c *call) reply {
 }
 
 func clearIssueLabels(c *call) reply {
-	i := c.repo.issue(c.number("issue_number"))
-	if i == nil {
-		return notFound()
+	i, gone := c.issue()
+	if gone != nil {
+		return *gone
 	}
 	c.s.setLabels(c.repo, i, c.who.user(), nil)
 	return noContent()
 }
 
 func removeIssueLabel(c *call) reply {
-	i := c.repo.issue(c.number("issue_number"))
-	if i == nil {
-		return notFound()
+	i, gone := c.issue()
+	if gone != nil {
+		return *gone
 	}
 	l := c.repo.label(c.param("name"))
 	if l == nil || !slices.Contains(i.labels, l) {

@@ -17,7 +17,6 @@ var pullRoutes = []*route{
 	{method: "GET", path: "/repos/{owner}/{repo}/pulls/{pull_number}/commits", access: accessRepo, needs: "pull_requests:read", handle: listPullCommits},
 	{method: "GET", path: "/repos/{owner}/{repo}/pulls/{pull_number}/merge", access: accessRepo, needs: "contents:read", handle: isMerged},
 	{method: "PUT", path: "/repos/{owner}/{repo}/pulls/{pull_number}/merge", access: accessRepo, needs: "contents:write", role: "write", handle: mergePull},
-	{method: "POST", path: "/repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers", access: accessRepo, needs: "pull_requests:write", role: "write", handle: getPullCreated},
 }
 
 // pullJSON is a pull request as lists have it; fullPullJSON adds what a single
@@ -47,7 +46,7 @@ func (s *Server) pullJSON(r *repository, i *issue) obj {
 		"issue_url": asIssue, "comments_url": asIssue + "/comments", "commits_url": u + "/commits",
 		"review_comments_url": u + "/comments", "review_comment_url": s.repoURL(r) + "/pulls/comments{/number}",
 		"statuses_url": statuses, "merged_at": stamp(p.merged), "merge_commit_sha": orNull(p.mergeSHA),
-		"requested_reviewers": []obj{}, "requested_teams": []obj{}, "auto_merge": nil, "draft": p.draft,
+		"requested_reviewers": s.usersJSON(p.reviewers), "requested_teams": []obj{}, "auto_merge": nil, "draft": p.draft,
 		"head": side(p.headRepo, p.headRef, p.headSHA), "base": side(r, p.baseRef, p.baseSHA),
 		"_links": obj{
 			"self": href(u), "html": href(html), "issue": href(asIssue), "comments": href(asIssue + "/comments"),
@@ -235,16 +234,6 @@ func getPull(c *call) reply {
 		return reply{status: http.StatusOK, raw: []byte(c.s.snapshotPull(c.repo, i).Diff), mime: "application/vnd.github.diff; charset=utf-8"}
 	}
 	return ok(c.s.fullPullJSON(c.repo, i))
-}
-
-// getPullCreated accepts a request for reviewers and leaves them out: no test
-// of ours has reviewers to ask.
-func getPullCreated(c *call) reply {
-	i := c.pull()
-	if i == nil {
-		return notFound()
-	}
-	return reply{status: http.StatusCreated, body: c.s.pullJSON(c.repo, i)}
 }
 
 func patchPull(c *call) reply {

@@ -36,7 +36,7 @@ func (s *Server) reviewCommentJSON(r *repository, i *issue, x *reviewComment) ob
 		"body": x.body, "created_at": stamp(x.created), "updated_at": stamp(x.updated), "html_url": html, "pull_request_url": pr,
 		"author_association": r.association(x.user), "line": x.line, "original_line": x.line, "side": x.side, "start_line": nil,
 		"original_start_line": nil, "start_side": nil, "subject_type": "line", "position": 1, "original_position": 1,
-		"reactions": s.reactionsJSON(u, nil),
+		"reactions": s.reactionsJSON(u, x.reactions),
 		"_links":    obj{"self": obj{"href": u}, "html": obj{"href": html}, "pull_request": obj{"href": pr}},
 	}
 	if x.replyTo != 0 {
@@ -93,7 +93,16 @@ func createReview(c *call) reply {
 	case req.Body == "" && len(req.Comments) == 0 && (state == "CHANGES_REQUESTED" || state == "COMMENTED"):
 		problem = "Body can not be blank"
 	}
+	if bad := reviewText("PullRequestReview", req.Body, true); bad != nil {
+		return *bad
+	}
+	if locked := c.lockedFor(i); locked != nil {
+		return *locked
+	}
 	for _, lc := range req.Comments {
+		if bad := reviewText("PullRequestReviewComment", lc.Body, false); bad != nil {
+			return *bad
+		}
 		if problem == "" {
 			problem = c.s.checkLine(c.repo, i, lc)
 		}
@@ -113,9 +122,9 @@ func (s *Server) addReview(r *repository, i *issue, u *user, state, body string,
 	for _, lc := range comments {
 		made = append(made, s.newReviewComment(r, i, u, v.id, lc))
 	}
-	s.emitReview(r, i, v, u)
+	s.emitReview(r, i, v, "submitted", u)
 	for _, x := range made {
-		s.emitReviewComment(r, i, x, u)
+		s.emitReviewComment(r, i, x, "created", u, nil)
 	}
 	return v
 }
@@ -140,6 +149,12 @@ func createReviewComment(c *call) reply {
 	if bad := c.decode(&lc, "body"); bad != nil {
 		return *bad
 	}
+	if bad := reviewText("PullRequestReviewComment", lc.Body, false); bad != nil {
+		return *bad
+	}
+	if locked := c.lockedFor(i); locked != nil {
+		return *locked
+	}
 	if lc.InReplyTo != 0 {
 		return c.replyTo(i, lc.InReplyTo, lc.Body)
 	}
@@ -155,7 +170,7 @@ func createReviewComment(c *call) reply {
 	v := &review{id: c.s.id(), user: c.who.user(), state: "COMMENTED", commit: i.pull.headSHA, submitted: c.s.now()}
 	i.pull.reviews = append(i.pull.reviews, v)
 	x := c.s.newReviewComment(c.repo, i, c.who.user(), v.id, lc)
-	c.s.emitReviewComment(c.repo, i, x, c.who.user())
+	c.s.emitReviewComment(c.repo, i, x, "created", c.who.user(), nil)
 	return c.created(c.s.reviewCommentJSON(c.repo, i, x))
 }
 
@@ -174,8 +189,11 @@ func replyToReview(c *call) reply {
 // replyTo answers in a thread. A reply to a reply is 404: GitHub knows threads
 // by their first comment only.
 func (c *call) replyTo(i *issue, id int64, body string) reply {
-	if strings.TrimSpace(body) == "" {
-		return invalid(fieldError{Resource: "PullRequestReviewComment", Field: "body", Code: "missing_field"})
+	if bad := reviewText("PullRequestReviewComment", body, false); bad != nil {
+		return *bad
+	}
+	if locked := c.lockedFor(i); locked != nil {
+		return *locked
 	}
 	for _, first := range i.pull.comments {
 		if first.id == id && first.replyTo == 0 {
@@ -190,7 +208,7 @@ func (s *Server) reply(r *repository, i *issue, first *reviewComment, u *user, b
 	x := *first
 	x.id, x.replyTo, x.user, x.body, x.created, x.updated = s.id(), first.id, u, body, s.now(), s.now()
 	i.pull.comments = append(i.pull.comments, &x)
-	s.emitReviewComment(r, i, &x, u)
+	s.emitReviewComment(r, i, &x, "created", u, nil)
 	return &x
 }
 

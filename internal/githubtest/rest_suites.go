@@ -8,6 +8,7 @@ import (
 
 var suiteRoutes = []*route{
 	{method: "GET", path: "/repos/{owner}/{repo}/check-suites/{check_suite_id}", access: accessRepo, needs: "checks:read", handle: getSuite},
+	{method: "POST", path: "/repos/{owner}/{repo}/check-suites/{check_suite_id}/rerequest", access: accessRepo, needs: "checks:write", role: "write", handle: rerequestSuite},
 	{method: "GET", path: "/repos/{owner}/{repo}/commits/{ref}/check-suites", access: accessRepo, needs: "checks:read", handle: listRefSuites},
 }
 
@@ -121,4 +122,25 @@ func listRefSuites(c *call) reply {
 		return st.sha != sha || app != "" && fmt.Sprint(st.app.ID) != app
 	})
 	return countedJSON(c, "check_suites", list, func(st *suite) obj { return c.s.suiteJSON(c.repo, st) })
+}
+
+func rerequestSuite(c *call) reply {
+	st := c.suite()
+	if st == nil {
+		return notFound()
+	}
+	c.s.emitSuite(c.repo, st, "rerequested", c.who.user())
+	return reply{status: http.StatusCreated, body: obj{}}
+}
+
+func rerequestCheck(c *call) reply {
+	run := c.check()
+	switch {
+	case run == nil:
+		return notFound()
+	case run.suite.app == c.s.actions:
+		return fail(http.StatusForbidden, "This check run is not rerequestable")
+	}
+	c.s.emitCheck(c.repo, run, "rerequested", c.who.user(), nil)
+	return reply{status: http.StatusCreated, body: obj{}}
 }

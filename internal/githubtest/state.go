@@ -100,7 +100,10 @@ func (r *repository) issue(number int) *issue {
 	if number < 1 || number > len(r.issues) {
 		return nil
 	}
-	return r.issues[number-1]
+	if i := r.issues[number-1]; !i.deleted {
+		return i
+	}
+	return nil
 }
 
 func (r *repository) pull(number int) *issue {
@@ -138,6 +141,9 @@ type issue struct {
 	state       string
 	stateReason string
 	locked      bool
+	lockReason  string
+	deleted     bool
+	reactions   map[string][]*user
 	created     time.Time
 	updated     time.Time
 	closed      time.Time
@@ -154,7 +160,7 @@ type comment struct {
 	created   time.Time
 	updated   time.Time
 	edits     int
-	reactions map[string]int
+	reactions map[string][]*user
 }
 
 type commitComment struct {
@@ -187,6 +193,7 @@ type pull struct {
 	deletions int
 	files     int
 	reviews   []*review
+	reviewers []*user // who were asked
 	comments  []*reviewComment
 }
 
@@ -213,6 +220,9 @@ type reviewComment struct {
 	side     string
 	created  time.Time
 	updated  time.Time
+
+	resolved  bool // of the first comment of a thread
+	reactions map[string][]*user
 }
 
 type suite struct {

@@ -1,0 +1,205 @@
+package githubtest
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// What happens to review comments after they were written: edits, deletions,
+// dismissals, and threads that are resolved.
+
+var threadRoutes = []*route{
+	{method: "GET", path: "/repos/{owner}/{repo}/pulls/comments/{comment_id}", access: accessRepo, needs: "pull_requests:read", handle: getReviewComment},
+	{method: "PATCH", path: "/repos/{owner}/{repo}/pulls/comments/{comment_id}", access: accessRepo, needs: "pull_requests:write", handle: patchReviewComment},
+	{method: "DELETE", path: "/repos/{owner}/{repo}/pulls/comments/{comment_id}", access: accessRepo, needs: "pull_requests:write", handle: removeReviewComment},
+	{method: "POST", path: "/repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions", access: accessRepo, needs: "pull_requests:write", handle: reactToReviewComment},
+	{method: "GET", path: "/repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}", access: accessRepo, needs: "pull_requests:read", handle: getReview},
+	{method: "PUT", path: "/repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}/dismissals", access: accessRepo, needs: "pull_requests:write", role: "write", handle: dismissReview},
+}
+
+// reviewComment finds the comment that the path names.
+func (c *call) reviewComment() (*issue, *reviewComment) {
+	for _, i := range c.repo.issues {
+		if i.pull == nil {
+			continue
+		}
+		for _, x := range i.pull.comments {
+			if x.id == c.id("comment_id") {
+				return i, x
+			}
+		}
+	}
+	return nil, nil
+}
+
+// reviewText checks the text of a review or of a comment in it.
+func reviewText(resource, body string, mayBeEmpty bool) *reply {
+	var rep reply
+	switch {
+	case !mayBeEmpty && strings.TrimSpace(body) == "":
+		rep = invalid(fieldError{Resource: resource, Code: "missing_field", Field: "body"})
+	case utf8.RuneCountInString(body) > maxText:
+		rep = invalid(fieldError{Resource: resource, Code: "custom", Field: "body", Message: "body is too long (maximum is 65536 characters)"})
+	default:
+		return nil
+	}
+	return &rep
+}
+
+func getReviewComment(c *call) reply {
+	i, x := c.reviewComment()
+	if x == nil {
+		return notFound()
+	}
+	return ok(c.s.reviewCommentJSON(c.repo, i, x))
+}
+
+func patchReviewComment(c *call) reply {
+	i, x := c.reviewComment()
+	if x == nil {
+		return notFound()
+	}
+	if !c.mayEdit(x.user) {
+		return fail(http.StatusForbidden, "Must have admin rights to Repository.")
+	}
+	var req struct{ Body string }
+	if bad := c.decode(&req, "body"); bad != nil {
+		return *bad
+	}
+	if bad := reviewText("PullRequestReviewComment", req.Body, false); bad != nil {
+		return *bad
+	}
+	c.s.editReviewComment(c.repo, i, x, c.who.user(), req.Body)
+	return ok(c.s.reviewCommentJSON(c.repo, i, x))
+}
+
+func removeReviewComment(c *call) reply {
+	i, x := c.reviewComment()
+	if x == nil {
+		return notFound()
+	}
+	if !c.mayEdit(x.user) {
+		return fail(http.StatusForbidden, "Must have admin rights to Repository.")
+	}
+	c.s.deleteReviewComment(c.repo, i, x, c.who.user())
+	return noContent()
+}
+
+func (s *Server) editReviewComment(r *repository, i *issue, x *reviewComment, u *user, body string) {
+	if x.body == body {
+		return
+	}
+	from := x.body
+	x.body, x.updated = body, s.now()
+	s.emitReviewComment(r, i, x, "edited", u, obj{"changes": obj{"body": obj{"from": from}}})
+}
+
+func (s *Server) deleteReviewComment(r *repository, i *issue, x *reviewComment, u *user) {
+	i.pull.comments = slices.DeleteFunc(slices.Clone(i.pull.comments), func(y *reviewComment) bool { return y == x })
+	s.emitReviewComment(r, i, x, "deleted", u, nil)
+}
+
+// EditReviewComment changes the text of a comment on a line.
+func (s *Server) EditReviewComment(repo string, number int, commentID int64, login, body string) error {
+	return s.withReviewComment(repo, number, commentID, func(r *repository, i *issue, x *reviewComment) {
+		s.editReviewComment(r, i, x, s.userOrNew(login), body)
+	})
+}
+
+// DeleteReviewComment deletes a comment on a line.
+func (s *Server) DeleteReviewComment(repo string, number int, commentID int64, login string) error {
+	return s.withReviewComment(repo, number, commentID, func(r *repository, i *issue, x *reviewComment) {
+		s.deleteReviewComment(r, i, x, s.userOrNew(login))
+	})
+}
+
+// ResolveThread resolves the thread that begins with a comment, or takes that
+// back, and sends pull_request_review_thread.
+func (s *Server) ResolveThread(repo string, number int, commentID int64, login string, resolved bool) error {
+	return s.withReviewComment(repo, number, commentID, func(r *repository, i *issue, first *reviewComment) {
+		comments := []obj{}
+		for _, x := range i.pull.comments {
+			if x == first || x.replyTo == first.id {
+				comments = append(comments, s.reviewCommentJSON(r, i, x))
+			}
+		}
+		first.resolved = resolved
+		s.emit(r, "pull_request_review_thread", map[bool]string{true: "resolved", false: "unresolved"}[resolved], s.userOrNew(login), nil, obj{
+			"pull_request": s.pullJSON(r, i), "thread": obj{"node_id": nodeID("PullRequestReviewThread", first.id), "comments": comments},
+		})
+	})
+}
+
+func (s *Server) withReviewComment(repo string, number int, id int64, f func(*repository, *issue, *reviewComment)) error {
+	return s.withIssue(repo, number, func(r *repository, i *issue) error {
+		if i.pull != nil {
+			for _, x := range i.pull.comments {
+				if x.id == id {
+					f(r, i, x)
+					return nil
+				}
+			}
+		}
+		return fmt.Errorf("no review comment %d", id)
+	})
+}
+
+func (c *call) review() (*issue, *review) {
+	if i := c.pull(); i != nil {
+		for _, v := range i.pull.reviews {
+			if v.id == c.id("review_id") {
+				return i, v
+			}
+		}
+	}
+	return nil, nil
+}
+
+func getReview(c *call) reply {
+	i, v := c.review()
+	if v == nil {
+		return notFound()
+	}
+	return ok(c.s.reviewJSON(c.repo, i, v))
+}
+
+func dismissReview(c *call) reply {
+	i, v := c.review()
+	if v == nil {
+		return notFound()
+	}
+	var req struct{ Message string }
+	if bad := c.decode(&req, "message"); bad != nil {
+		return *bad
+	}
+	if v.state != "APPROVED" && v.state != "CHANGES_REQUESTED" {
+		r := fail(http.StatusUnprocessableEntity, "Unprocessable Entity")
+		r.body.(obj)["errors"] = []string{"Can not dismiss a commented pull request review"}
+		return r
+	}
+	c.s.dismiss(c.repo, i, v, c.who.user())
+	return ok(c.s.reviewJSON(c.repo, i, v))
+}
+
+func (s *Server) dismiss(r *repository, i *issue, v *review, u *user) {
+	v.state = "DISMISSED"
+	s.emitReview(r, i, v, "dismissed", u)
+}
+
+// DismissReview dismisses an approval or a request for changes.
+func (s *Server) DismissReview(repo string, number int, reviewID int64, login string) error {
+	return s.withIssue(repo, number, func(r *repository, i *issue) error {
+		if i.pull != nil {
+			for _, v := range i.pull.reviews {
+				if v.id == reviewID {
+					s.dismiss(r, i, v, s.userOrNew(login))
+					return nil
+				}
+			}
+		}
+		return fmt.Errorf("no review %d", reviewID)
+	})
+}
