@@ -116,6 +116,16 @@ func (c *collector) fail(f session.Failure, t tier) {
 	c.failures = append(c.failures, ranked{f, t, t == secondary && f.Package != "" && f.Test == "" && f.File == ""})
 }
 
+// namesTests reports whether a failed test of the present step is known.
+func (c *collector) namesTests() bool {
+	for _, f := range c.failures {
+		if f.Test != "" && f.Step == c.opts.Step {
+			return true
+		}
+	}
+	return false
+}
+
 // merge adds to a known failure what a second mention of it tells.
 func (r *ranked) merge(f session.Failure, t tier) {
 	if r.Message == "" {

@@ -40,7 +40,7 @@ type start struct {
 }
 
 const (
-	classBits = 6
+	classBits = 7
 	dirty     = 1 << classBits // flag on a class
 )
 
@@ -96,7 +96,7 @@ func (s *scanner) classes(texts map[string]set) {
 		}
 	}
 	if n > 1<<classBits {
-		panic("evidence: the cues hold more than 63 different bytes")
+		panic("evidence: the cues hold more than 127 different bytes")
 	}
 	for c := range 256 {
 		if c < ' ' && c != '\t' || c >= 0x7f {

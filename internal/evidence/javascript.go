@@ -218,12 +218,12 @@ var marks = [...]struct {
 	{"○ ", '○'}, {"﹣ ", '○'}, {"✎ ", '○'}, {"↓ ", '○'}, {"▶ ", '▶'}, {"❯ ", '▶'},
 }
 
-func allMarks() []string {
-	all := make([]string, len(marks))
-	for i, m := range marks {
-		all[i] = m.text
+// marksAnd are all marks, and more.
+func marksAnd(more ...string) []string {
+	for _, m := range marks {
+		more = append(more, m.text)
 	}
-	return all
+	return more
 }
 
 // untimed drops " (12 ms)", " (0.2ms)" or " 12ms" from the end of a name.

@@ -8,12 +8,12 @@ import (
 )
 
 // chunk is how much is read at once. Lines are slices of one string per
-// block, so that a line costs no allocation; what is kept is cloned. Blocks
+// piece, so that a line costs no allocation; what is kept is cloned. Pieces
 // are of a size that the runtime hands out again without asking the kernel
 // for fresh pages, which would cost more than all the rest.
 const (
 	chunk = 128 << 10
-	block = 24 << 10
+	piece = 24 << 10
 )
 
 // eachLine calls f with every line, without its line end, and the byte range
@@ -53,8 +53,8 @@ func eachLine(r io.Reader, f func(text string, from, to int64)) error {
 		at := base
 		for whole := buf[:end]; len(whole) > 0; {
 			n := len(whole)
-			if n > block {
-				if n = bytes.LastIndexByte(whole[:block], '\n') + 1; n == 0 {
+			if n > piece {
+				if n = bytes.LastIndexByte(whole[:piece], '\n') + 1; n == 0 {
 					n = len(whole)
 				}
 			}

@@ -7,7 +7,10 @@ import (
 	"culprit/internal/session"
 )
 
-const frameworkMocha = "mocha"
+const (
+	frameworkMocha   = "mocha"
+	frameworkCypress = "cypress"
+)
 
 // mocha reads Mocha's spec reporter. Its tree has no heading, so the passes in
 // it count only once "N passing" has come; the failures are listed after that,
@@ -24,6 +27,7 @@ type mocha struct {
 	title  []string // of the block whose title is being read
 	from   int64
 	block  *jsBlock
+	spec   string // Cypress: the file that runs
 }
 
 func (m *mocha) line(l line) bool {
@@ -43,13 +47,23 @@ func (m *mocha) line(l line) bool {
 			return true
 		}
 		if strings.HasPrefix(s, "Error: No test files found") {
-			m.out.use(frameworkMocha)
+			m.out.use(m.framework())
 			m.out.none()
 			return true
 		}
 		return false
 	}
 	t := s[n:]
+	if spec, ok := strings.CutPrefix(t, "Running:  "); ok && n == 2 && strings.HasSuffix(spec, ")") {
+		m.end()
+		spec, _, _ = strings.Cut(spec, " ")
+		m.spec = strings.Clone(cut(spec, maxName))
+		return true
+	}
+	if strings.HasPrefix(t, "(Results)") && m.spec != "" {
+		m.close()
+		return true
+	}
 	if m.title != nil {
 		if n >= 7 && len(m.title) < 50 {
 			m.titleLine(t, l)
@@ -83,19 +97,19 @@ func (m *mocha) count(t string) bool {
 	word, _, timed := strings.Cut(word, " (")
 	switch {
 	case word == "passing" && timed:
-		m.out.use(frameworkMocha)
+		m.out.use(m.framework())
 		m.done, m.nPass, m.nSkip, m.nFail = true, n, 0, 0
 		for _, id := range m.passed {
-			m.out.pass(frameworkMocha, "", id)
+			m.out.pass(m.framework(), m.spec, id)
 		}
 		m.passed, m.stack = nil, nil
-		m.out.total(frameworkMocha, n, 0, 0)
+		m.out.total(m.framework(), n, 0, 0)
 	case word == "pending" && m.done:
 		m.nSkip = n
-		m.out.total(frameworkMocha, 0, 0, n)
+		m.out.total(m.framework(), 0, 0, n)
 	case word == "failing" && m.done:
 		m.nFail = n
-		m.out.total(frameworkMocha, 0, n, 0)
+		m.out.total(m.framework(), 0, n, 0)
 	default:
 		return false
 	}
@@ -137,8 +151,16 @@ func (m *mocha) titleLine(t string, l line) {
 	if !last {
 		return
 	}
-	m.block = &jsBlock{Failure: session.Failure{Framework: frameworkMocha, Test: cut(strings.Join(m.title, " "), maxName), From: m.from, To: l.to}}
+	m.block = &jsBlock{Failure: session.Failure{Framework: m.framework(), Package: m.spec, Test: cut(strings.Join(m.title, " "), maxName), From: m.from, To: l.to}}
 	m.title = nil
+}
+
+// framework is Cypress where its runner named the file.
+func (m *mocha) framework() string {
+	if m.spec != "" {
+		return frameworkCypress
+	}
+	return frameworkMocha
 }
 
 func (m *mocha) close() {
@@ -155,5 +177,5 @@ func (m *mocha) end() {
 	if m.done && m.nPass+m.nFail == 0 {
 		m.out.none()
 	}
-	m.done, m.stack, m.passed, m.nPass, m.nFail = false, nil, nil, 0, 0
+	m.done, m.stack, m.passed, m.nPass, m.nFail, m.spec = false, nil, nil, 0, 0, ""
 }

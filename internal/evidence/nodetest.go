@@ -81,8 +81,8 @@ func (t *nodeTest) node(sign rune, name string, n int, l line) bool {
 		name, comment = name[:i+3], strings.TrimSpace(name[i+5:])
 	}
 	bare, timed := untimed(name)
-	if !timed || !strings.HasSuffix(name, "ms)") {
-		return false
+	if !timed || !strings.HasSuffix(name, "ms)") || !strings.Contains(name[len(bare):], ".") {
+		return false // Mocha times whole milliseconds
 	}
 	t.close()
 	t.out.use(frameworkNode)
