@@ -44,6 +44,7 @@ func commands() []command {
 		{"demo", "", "show the GitHub flow end to end on this machine: no account, no key", (*App).demo},
 		{"serve", "", "receive webhooks and queue jobs; with --work also do them", (*App).serve},
 		{"work", "", "take jobs from the queue and do them", (*App).work},
+		{"setup", "", "make the GitHub App and store its credentials", (*App).setup},
 		{"config", "[FILE]", "check a repository's settings file", (*App).checkConfig},
 		{"jobs", "VERB", "list, show, retry and cancel jobs; pause and drain the queue", (*App).jobs},
 		{"doctor", "", "check every prerequisite and say what to do", (*App).doctor},

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"culprit/internal/checkout"
-	"culprit/internal/config"
-	"culprit/internal/github"
 	"culprit/internal/sandbox"
 	"culprit/internal/session"
 	"culprit/queue"
@@ -30,13 +30,26 @@ type finding struct {
 // doctor checks each prerequisite and says what it found and what to do
 // (GH10). It exits 0 when `bot debug` can work.
 func (a *App) doctor(ctx context.Context, args []string) int {
-	if len(args) > 0 && (args[0] == "-h" || args[0] == "--help") {
-		fmt.Fprintln(a.Stdout, "usage: bot doctor\n\nChecks git, the sandbox, the data folder, Redis, the App's credentials and the toolchains, and says what to do.\nExit codes: 0 all that `bot debug` needs is there, 1 something is missing.")
+	fs := pflag.NewFlagSet("doctor", pflag.ContinueOnError)
+	fs.Usage = func() {}
+	repository := fs.String("repo", "", "OWNER/NAME: also check that the App is installed there and may do its work")
+	err := fs.Parse(args)
+	if errors.Is(err, pflag.ErrHelp) {
+		fmt.Fprintf(a.Stdout, "usage: bot doctor [--repo OWNER/NAME]\n\nChecks git, the sandbox, the data folder, Redis, the App's credentials, permissions, events and webhook, and the toolchains, and says what to do.\n\n%sExit codes: 0 all that `bot debug` needs is there, 1 something is missing.\n", fs.FlagUsages())
 		return exitOK
+	}
+	if err == nil && fs.NArg() > 0 {
+		err = fmt.Errorf("doctor takes no argument: %q", fs.Arg(0))
+	}
+	if owner, name, ok := strings.Cut(*repository, "/"); err == nil && *repository != "" && (!ok || owner == "" || name == "" || strings.Contains(name, "/")) {
+		err = fmt.Errorf("--repo %q: want OWNER/NAME", *repository)
+	}
+	if err != nil {
+		return a.usageError("doctor", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	checks := []func(context.Context) []finding{a.checkGit, a.checkSandbox, a.checkData, a.checkRedis, a.checkApp, a.checkToolchains}
+	checks := []func(context.Context) []finding{a.checkGit, a.checkSandbox, a.checkData, a.checkRedis, func(ctx context.Context) []finding { return a.checkApp(ctx, *repository) }, a.checkToolchains}
 	code := exitOK
 	for _, check := range checks {
 		for _, f := range check(ctx) {
@@ -112,26 +125,6 @@ func (a *App) checkRedis(ctx context.Context) []finding {
 		out = append(out, finding{name: "Redis " + p.Code, needed: p.Fatal, detail: p.What, do: p.Do})
 	}
 	return out
-}
-
-func (a *App) checkApp(ctx context.Context) []finding {
-	if id, _ := a.LookupEnv("GITHUB_APP_ID"); id == "" {
-		return []finding{{name: "GitHub App", detail: "GITHUB_APP_ID is not set: only local repositories", do: "make an App as the README says and set GITHUB_APP_ID, GITHUB_APP_PRIVATE_KEY_FILE and GITHUB_WEBHOOK_SECRET"}}
-	}
-	cfg, err := config.Load(config.Serve, nil, a.LookupEnv)
-	if err != nil {
-		return []finding{{name: "GitHub App", needed: true, detail: "the settings are not complete", do: strings.ReplaceAll(err.Error(), "\n", "; ")}}
-	}
-	app, err := github.New(github.Config{BaseURL: cfg.APIURL, AppID: cfg.AppID, PrivateKey: cfg.PrivateKey, Now: a.Now})
-	if err != nil {
-		return []finding{{name: "GitHub App", needed: true, detail: err.Error(), do: "use the private key that GitHub made for this App"}}
-	}
-	defer app.Close()
-	slug, err := app.Slug(ctx)
-	if err != nil {
-		return []finding{{name: "GitHub App", needed: true, detail: err.Error(), do: "check GITHUB_API_URL, GITHUB_APP_ID and the private key, and the way to GitHub"}}
-	}
-	return []finding{{name: "GitHub App", ok: true, detail: "signed in as " + slug}}
 }
 
 // toolchainPrograms are looked for so that a person sees which repositories

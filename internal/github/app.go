@@ -2,7 +2,6 @@ package github
 
 import (
 	"context"
-	"crypto/rsa"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bradleyfalzon/ghinstallation/v2"
-	"github.com/golang-jwt/jwt/v4"
 	gh "github.com/google/go-github/v62/github"
 )
 
@@ -23,7 +20,7 @@ type Config struct {
 	// https://HOST/api/v3 on GitHub Enterprise Server.
 	BaseURL    string
 	AppID      int64
-	PrivateKey []byte // PEM, as GitHub gives it
+	PrivateKey []byte // PEM, as GitHub gives it; two keys while it is rotated
 
 	// OnToken is told every token before its first use; the redactor listens.
 	OnToken func(token string)
@@ -45,8 +42,8 @@ type Config struct {
 // App is the GitHub App, signed in. It is safe for concurrent use.
 type App struct {
 	cfg    Config
-	base   *url.URL // ends in "/"
-	key    *rsa.PrivateKey
+	base   *url.URL          // ends in "/"
+	keys   *keys             // of the App, one or two
 	tr     http.RoundTripper // retries; no authentication
 	client *gh.Client        // as the App itself
 
@@ -60,9 +57,9 @@ func New(c Config) (*App, error) {
 	if c.AppID <= 0 {
 		return nil, errors.New("set up GitHub App: no App ID is configured")
 	}
-	key, err := jwt.ParseRSAPrivateKeyFromPEM(c.PrivateKey)
+	keys, err := parseKeys(c.PrivateKey)
 	if err != nil {
-		return nil, errors.New("set up GitHub App: the private key is not an RSA key in PEM form: use the .pem file that GitHub gave when the key was made")
+		return nil, err
 	}
 	if c.BaseURL == "" {
 		c.BaseURL = "https://api.github.com"
@@ -92,9 +89,9 @@ func New(c Config) (*App, error) {
 	if c.Transport == nil {
 		c.Transport = newTransport()
 	}
-	a := &App{cfg: c, base: base, key: key, sources: map[sourceKey]*source{}}
+	a := &App{cfg: c, base: base, keys: keys, sources: map[sourceKey]*source{}}
 	a.tr = &retrying{next: c.Transport, timeout: c.Timeout, attempts: c.Attempts, agent: c.UserAgent, sleep: c.Sleep, log: c.Logger}
-	a.client = a.newClient(a.appTransport())
+	a.client = a.newClient(signed{a})
 	return a, nil
 }
 
@@ -112,14 +109,6 @@ func (a *App) redact(s string) string {
 		return s
 	}
 	return a.cfg.Redact(s)
-}
-
-// appTransport signs requests as the App itself. Each user gets one of its
-// own, since ghinstallation writes to it.
-func (a *App) appTransport() *ghinstallation.AppsTransport {
-	t := ghinstallation.NewAppsTransportFromPrivateKey(a.tr, a.cfg.AppID, a.key)
-	t.BaseURL = strings.TrimRight(a.base.String(), "/")
-	return t
 }
 
 // newClient makes a client that follows redirects (a renamed repository) on

@@ -90,15 +90,10 @@ func (s *source) token(ctx context.Context) (string, error) {
 		}
 	}
 	if s.tr == nil {
-		tr := ghinstallation.NewFromAppsTransport(s.app.appTransport(), s.key.installation)
-		tr.InstallationTokenOptions = &gh.InstallationTokenOptions{Repositories: []string{s.key.repo}, Permissions: &gh.InstallationPermissions{}}
-		if err := setPermissions(tr.InstallationTokenOptions.Permissions, s.key.scope.permissions()); err != nil {
-			return "", err
-		}
-		if _, err := tr.Token(ctx); err != nil {
+		var err error
+		if s.tr, err = s.issue(ctx); err != nil {
 			return "", s.refused(ctx, err)
 		}
-		s.tr = tr
 	}
 	t, err := s.tr.Token(ctx)
 	if err != nil {
@@ -111,6 +106,28 @@ func (s *source) token(ctx context.Context) (string, error) {
 		}
 	}
 	return t, nil
+}
+
+// issue asks for a new token, signed by the other key when one is refused.
+func (s *source) issue(ctx context.Context) (*ghinstallation.Transport, error) {
+	want := &gh.InstallationTokenOptions{Repositories: []string{s.key.repo}, Permissions: &gh.InstallationPermissions{}}
+	if err := setPermissions(want.Permissions, s.key.scope.permissions()); err != nil {
+		return nil, err
+	}
+	for tried := 1; ; tried++ {
+		signer, n := s.app.appTransport()
+		tr := ghinstallation.NewFromAppsTransport(signer, s.key.installation)
+		tr.InstallationTokenOptions = want
+		_, err := tr.Token(ctx)
+		if err == nil {
+			return tr, nil
+		}
+		no := (*ghinstallation.HTTPError)(nil)
+		if !errors.As(err, &no) || no.Response == nil || no.Response.StatusCode != http.StatusUnauthorized || tried > 1 || !s.app.keys.refused(n) {
+			return nil, err
+		}
+		no.Response.Body.Close()
+	}
 }
 
 // forget drops a token that GitHub refused, unless it was replaced already.
@@ -129,6 +146,16 @@ func setPermissions(p *gh.InstallationPermissions, want map[string]string) error
 		return err
 	}
 	return json.Unmarshal(b, p)
+}
+
+// permissionNames is the other way round.
+func permissionNames(p *gh.InstallationPermissions) (map[string]string, error) {
+	granted := map[string]string{}
+	b, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	return granted, json.Unmarshal(b, &granted)
 }
 
 // refused explains why no token was given.
@@ -177,12 +204,10 @@ func (s *source) missing(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
-	b, err := json.Marshal(inst.GetPermissions())
+	granted, err := permissionNames(inst.GetPermissions())
 	if err != nil {
 		return ""
 	}
-	granted := map[string]string{}
-	_ = json.Unmarshal(b, &granted)
 	var lacks []string
 	for name, need := range s.key.scope.permissions() {
 		if have := granted[name]; have != need && have != "write" && have != "admin" && name != "metadata" {

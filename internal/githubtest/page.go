@@ -36,7 +36,11 @@ type page struct {
 // private repositories too.
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	org, isManifest := manifestOwner(r.URL.Path)
 	switch {
+	case isManifest && r.Method == http.MethodPost:
+		s.submitManifest(w, r, org)
+		return
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
 		return

@@ -17,7 +17,11 @@ var hookRoutes = []*route{
 }
 
 func getHookConfig(c *call) reply {
-	return ok(obj{"content_type": "json", "insecure_ssl": "0", "secret": "********", "url": c.who.app.WebhookURL})
+	config := obj{"content_type": "json", "insecure_ssl": "0", "secret": "********"}
+	if c.who.app.WebhookURL != "" {
+		config["url"] = c.who.app.WebhookURL
+	}
+	return ok(config)
 }
 
 func patchHookConfig(c *call) reply {

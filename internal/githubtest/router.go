@@ -37,7 +37,7 @@ var routeTable = buildRoutes()
 func buildRoutes() []*route {
 	var all []*route
 	for _, group := range [][]*route{
-		appRoutes, hookRoutes, repoRoutes, refRoutes, commitRoutes, contentRoutes, issueRoutes, commentRoutes, commitCommentRoutes, labelRoutes, pullRoutes,
+		appRoutes, manifestRoutes, hookRoutes, repoRoutes, refRoutes, commitRoutes, contentRoutes, issueRoutes, commentRoutes, commitCommentRoutes, labelRoutes, pullRoutes,
 		reviewRoutes, checkRoutes, statusRoutes, protectRoutes, threadRoutes, reactionRoutes, reviewerRoutes, lockRoutes, suiteRoutes, runRoutes, logRoutes,
 	} {
 		for _, r := range group {
