@@ -7,9 +7,10 @@ GOLANGCI_VERSION := v2.12.2
 GOVULNCHECK_VERSION := v1.1.4
 FUZZTIME ?= 30s
 BENCHTIME ?= 1s
+DURATION ?= 10s
 BIN := bin/culprit
 
-.PHONY: help demo test check openapi lint vuln bench eval-culprit fuzz build image clean
+.PHONY: help demo test check openapi lint vuln bench bench-go bench-queue bench-backlog bench-webhook eval-culprit fuzz build image clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,8 +37,19 @@ lint: ## golangci-lint (built on first use)
 vuln: ## govulncheck against the Go vulnerability database (needs the network)
 	$(GO) run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) ./...
 
-bench: ## benchmarks
+bench: bench-go bench-queue bench-backlog bench-webhook ## all benchmarks (docs/benchmarks.md); about 6 minutes
+
+bench-go: ## the packages' own benchmarks, BENCHTIME each
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
+
+bench-queue: ## the queue next to hibiken/asynq on the same Redis
+	cd bench && $(GO) run . queue
+
+bench-backlog: ## 100,000 waiting jobs, and what a large group costs others
+	cd bench && $(GO) run . backlog
+
+bench-webhook: ## 1,000 deliveries a second for DURATION, next to Probot (needs node, npm)
+	cd bench && $(GO) run . webhook -duration $(DURATION)
 
 eval-culprit: ## real regressions of public repositories: CLONES=folder of clones (docs/regressions.md)
 	CLONES='$(CLONES)' GO='$(GO)' scripts/eval-culprit $(CASES)

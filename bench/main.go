@@ -31,7 +31,9 @@ func main() {
 
 // commands by name.
 var commands = map[string]func(ctx context.Context, args []string, out io.Writer) error{
-	"queue": benchQueue,
+	"queue":   benchQueue,
+	"backlog": benchBacklog,
+	"webhook": benchWebhook,
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {

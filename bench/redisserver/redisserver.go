@@ -46,7 +46,7 @@ func Start(ctx context.Context, fsync string) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start Redis: %w: install redis-server", err)
 	}
-	port, err := freePort()
+	port, err := FreePort()
 	if err != nil {
 		return nil, fmt.Errorf("start Redis: %w", err)
 	}
@@ -133,7 +133,7 @@ func answers(addr string) bool {
 	return err == nil && string(pong[:]) == "+PONG\r\n"
 }
 
-func freePort() (int, error) {
+func FreePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, err
