@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -84,6 +85,9 @@ func ignore(format string, args ...any) Decision {
 // decode reads the fields that v names. Numbers and texts of the wrong type
 // are errors; unknown fields are GitHub's business.
 func decode(body []byte, v any) error {
+	if pruned, ok := prune(body, selectionOf(reflect.TypeOf(v))); ok {
+		body = pruned
+	}
 	if err := json.Unmarshal(body, v); err != nil {
 		return fmt.Errorf("%w: %w", errMalformed, err)
 	}

@@ -1,11 +1,11 @@
 package handlers
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -76,14 +76,18 @@ func (s *server) readBody(c echo.Context) ([]byte, error) {
 		}
 		defer s.large.Release(size)
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, s.MaxBody))
+	var buf bytes.Buffer
+	if r.ContentLength > 0 && size <= smallBody {
+		buf.Grow(int(r.ContentLength) + bytes.MinRead) // at once; what is announced may not come
+	}
+	_, err := buf.ReadFrom(http.MaxBytesReader(c.Response(), r.Body, s.MaxBody))
 	if over := (*http.MaxBytesError)(nil); errors.As(err, &over) {
 		return nil, tooLarge
 	}
 	if err != nil {
 		return nil, echo.NewHTTPError(http.StatusBadRequest, "payload ended early")
 	}
-	return body, nil
+	return buf.Bytes(), nil
 }
 
 // signed compares the signature with that of each secret, in time that tells

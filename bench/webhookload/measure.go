@@ -135,7 +135,7 @@ func (t target) measure(ctx context.Context, dir string, s *source, all []delive
 	dial := overHTTP(p.addr, t.path, all, ids)
 	account := func(o *outcome, first int, before time.Duration) (in, lost, cpu string, err error) {
 		cpu = figures.Count(int((figures.CPU(p.cmd.Process.Pid) - before).Microseconds()) / max(1, o.answered()))
-		if t.stores == "" {
+		if len(t.stores) == 0 {
 			return "-", "-", cpu, nil
 		}
 		found, err := stored(ctx, rdb, t.stores, ids, first, o.sent)

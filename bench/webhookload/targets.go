@@ -22,8 +22,8 @@ import (
 // A target is a server process that takes webhooks.
 type target struct {
 	name   string
-	path   string // of webhooks
-	stores string // hash of Redis whose fields are the GUIDs of what was stored; empty: it stores nothing
+	path   string   // of webhooks
+	stores []string // hashes of Redis whose fields are the GUIDs of what was stored; none: it stores nothing
 	start  func(ctx context.Context, s *source, server *redisserver.Server, dir string) (*process, error)
 }
 
@@ -67,10 +67,10 @@ func targets(bot, probot string) []target {
 	}
 	const hooks = "/api/github/webhooks"
 	return []target{
-		{name: "culprit `bot serve`", path: "/webhook", stores: "{culprit}:delivery", start: botStart},
-		{name: "Probot, verify + store", path: hooks, stores: "deliveries", start: node()},
+		{name: "culprit `bot serve`", path: "/webhook", stores: []string{"{culprit}:delivery", "{culprit-commands}:delivery"}, start: botStart},
+		{name: "Probot, verify + store", path: hooks, stores: []string{"deliveries"}, start: node()},
 		{name: "Probot, verify only", path: hooks, start: node("STORE=none")},
-		{name: "Probot, verify + store, LOG_LEVEL=error", path: hooks, stores: "deliveries", start: node("LOG_LEVEL=error")},
+		{name: "Probot, verify + store, LOG_LEVEL=error", path: hooks, stores: []string{"deliveries"}, start: node("LOG_LEVEL=error")},
 	}
 }
 
@@ -169,20 +169,26 @@ func (p *process) stop() error {
 	return p.log.Close()
 }
 
-// stored counts the GUIDs from first on that Redis has.
-func stored(ctx context.Context, rdb *redis.Client, hash string, ids guids, first, count int) (found int, err error) {
+// stored counts the GUIDs from first on that one of the hashes has.
+func stored(ctx context.Context, rdb *redis.Client, hashes []string, ids guids, first, count int) (found int, err error) {
 	const batch = 1000
 	for from := first; from < first+count; from += batch {
 		var fields []string
 		for n := from; n < min(from+batch, first+count); n++ {
 			fields = append(fields, ids.at(n))
 		}
-		values, err := rdb.HMGet(ctx, hash, fields...).Result()
-		if err != nil {
-			return found, fmt.Errorf("look for deliveries in Redis: %w", err)
+		has := make([]bool, len(fields))
+		for _, hash := range hashes {
+			values, err := rdb.HMGet(ctx, hash, fields...).Result()
+			if err != nil {
+				return found, fmt.Errorf("look for deliveries in Redis: %w", err)
+			}
+			for i, v := range values {
+				has[i] = has[i] || v != nil
+			}
 		}
-		for _, v := range values {
-			if v != nil {
+		for _, ok := range has {
+			if ok {
 				found++
 			}
 		}
