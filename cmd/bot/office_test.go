@@ -15,6 +15,7 @@ import (
 
 	"culprit/handlers"
 	"culprit/internal/config"
+	"culprit/internal/conformance"
 	"culprit/internal/github"
 	"culprit/internal/githubtest"
 	"culprit/internal/index"
@@ -47,11 +48,7 @@ func newOffice(t *testing.T) *office {
 	requiretest.Program(t, "git")
 	o := &office{t: t, later: &atomic.Int64{}}
 	now := func() time.Time { return time.Now().Add(time.Duration(o.later.Load())) }
-	var err error
-	if o.github, err = githubtest.New(githubtest.Options{Now: now}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = o.github.Close() })
+	o.github = conformance.Start(t, githubtest.Options{Now: now})
 	key, err := appKey()
 	if err != nil {
 		t.Fatal(err)

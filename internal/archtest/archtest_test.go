@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -132,4 +135,29 @@ func matches(rule, name string) bool {
 		return strings.HasPrefix(name, strings.TrimSuffix(prefix, "/"))
 	}
 	return rule == name
+}
+
+// A loopback GitHub that nobody checks could drift away from the real one.
+func TestEveryTestStartsItsGitHubUnderConformance(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "archtest_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if strings.Contains(string(text), "githubtest.New(") {
+			t.Errorf("%s starts a GitHub with githubtest.New: use conformance.Start, which checks what is said to it", path)
+		}
+		if strings.Contains(string(text), "conformance.Start(") {
+			seen++
+		}
+		return nil
+	})
+	if err != nil || seen == 0 {
+		t.Errorf("%d tests start a GitHub: %v", seen, err)
+	}
 }

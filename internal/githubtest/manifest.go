@@ -4,10 +4,12 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // manifestRoutes are the last step of registering an App from a manifest
@@ -15,6 +17,34 @@ import (
 // a form, see submitManifest.
 var manifestRoutes = []*route{
 	{method: "POST", path: "/app-manifests/{code}/conversions", handle: convertManifest},
+}
+
+// registration is an App whose credentials wait to be fetched with a code,
+// which GitHub keeps for an hour.
+type registration struct {
+	app     *app
+	expires time.Time
+}
+
+// manifestProblem says what GitHub refuses in a manifest, or "".
+func manifestProblem(hook string, permissions map[string]string, events []string) string {
+	if u, err := url.Parse(hook); hook != "" && (err != nil || u.Host == "") {
+		return "hook_attributes.url must be an absolute URL"
+	}
+	for _, name := range sortedKeys(permissions) {
+		if level := permissions[name]; levelRank[level] == 0 {
+			return fmt.Sprintf("default permission %s has the unknown level %q", name, level)
+		}
+	}
+	for _, event := range events {
+		switch need, known := eventPermission[event]; {
+		case !known:
+			return fmt.Sprintf("default event %q is not known", event)
+		case permissions[need] == "" && need != "metadata":
+			return fmt.Sprintf("default event %q is not supported by the permissions: it needs %s", event, need)
+		}
+	}
+	return ""
 }
 
 // manifestOwner tells the forms that a manifest is sent to from other pages.
@@ -47,6 +77,10 @@ func (s *Server) submitManifest(w http.ResponseWriter, r *http.Request, org stri
 		http.Error(w, "Invalid GitHub App configuration: the manifest needs a name, a url and a redirect_url", http.StatusUnprocessableEntity)
 		return
 	}
+	if problem := manifestProblem(m.HookAttributes.URL, m.Permissions, m.Events); problem != "" {
+		http.Error(w, "Invalid GitHub App configuration: "+problem, http.StatusUnprocessableEntity)
+		return
+	}
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -63,7 +97,7 @@ func (s *Server) submitManifest(w http.ResponseWriter, r *http.Request, org stri
 		return
 	}
 	code := randomHex(20)
-	s.manifests[code] = a
+	s.manifests[code] = registration{app: a, expires: s.now().Add(time.Hour)}
 	q := back.Query()
 	q.Set("code", code)
 	if state := r.URL.Query().Get("state"); state != "" {
@@ -75,10 +109,11 @@ func (s *Server) submitManifest(w http.ResponseWriter, r *http.Request, org stri
 
 // convertManifest gives the credentials away once.
 func convertManifest(c *call) reply {
-	a := c.s.manifests[c.param("code")]
-	if a == nil {
+	reg, found := c.s.manifests[c.param("code")]
+	if !found || c.s.now().After(reg.expires) {
 		return notFound()
 	}
+	a := reg.app
 	delete(c.s.manifests, c.param("code"))
 	v := c.s.appJSON(a)
 	delete(v, "installations_count")

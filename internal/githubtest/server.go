@@ -66,7 +66,7 @@ type Server struct {
 	windows   map[string]*window
 	faults    []*Injected
 	calls     []Call
-	manifests map[string]*app
+	manifests map[string]registration // by code
 	requestNo int64
 
 	queue *deliveryQueue
@@ -90,7 +90,7 @@ func New(opts Options) (*Server, error) {
 	s := &Server{
 		opts: opts, dir: opts.Dir, nextID: 1000, logKey: make([]byte, 32),
 		users: map[string]*user{}, tokens: map[string]*token{}, windows: map[string]*window{},
-		manifests: map[string]*app{},
+		manifests: map[string]registration{},
 	}
 	if _, err := rand.Read(s.logKey); err != nil {
 		return nil, fmt.Errorf("make the key of log addresses: %w", err)
