@@ -10,7 +10,7 @@ BENCHTIME ?= 1s
 DURATION ?= 10s
 BIN := bin/culprit
 
-.PHONY: help demo test check openapi lint vuln bench bench-go bench-queue bench-backlog bench-webhook eval-culprit fuzz build image clean
+.PHONY: help demo test check openapi conformance lint vuln bench bench-go bench-queue bench-backlog bench-webhook eval-culprit fuzz build image clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ check: ## format, vet, import rules, false redactions, golangci-lint, govulnchec
 	$(GO) test ./internal/archtest
 	$(GO) test -run FalsePositives ./internal/redact # all of Go's sources; under the race detector it reads a part
 	$(MAKE) lint vuln
+
+conformance: openapi ## requests, answers and webhooks against GitHub's own description; the last line counts
+	@GO='$(GO)' scripts/conformance
 
 openapi: ## fetch GitHub's own description for the conformance tests (npm, the network; once)
 	@$(GO) run ./internal/conformance/install

@@ -11,6 +11,7 @@ import (
 // Counts are what was held against the description.
 type Counts struct {
 	Requests, Answers, Payloads int
+	Examples                    int // public payloads that were posted
 	Violations                  int
 }
 

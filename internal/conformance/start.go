@@ -85,6 +85,6 @@ func (n Counts) log() error {
 	if err != nil {
 		return fmt.Errorf("log the conformance counts: %w", err)
 	}
-	_, err = fmt.Fprintf(f, "requests %d\nanswers %d\npayloads %d\nviolations %d\n", n.Requests, n.Answers, n.Payloads, n.Violations)
+	_, err = fmt.Fprintf(f, "requests %d\nanswers %d\npayloads %d\nexamples %d\nviolations %d\n", n.Requests, n.Answers, n.Payloads, n.Examples, n.Violations)
 	return errors.Join(err, f.Close())
 }
