@@ -91,3 +91,24 @@ func (s *Server) mayMaintain(fork *repository, u *user) []string {
 	}
 	return refs
 }
+
+// resolveInNetwork is resolve for "owner:branch" too, a branch of a fork.
+func (s *Server) resolveInNetwork(r *repository, rev string) string {
+	owner, branch, qualified := strings.Cut(rev, ":")
+	if !qualified {
+		return s.resolve(r, rev)
+	}
+	from := s.forkOf(r, owner)
+	if from == nil {
+		return ""
+	}
+	sha := s.resolve(from, "refs/heads/"+branch)
+	if sha != "" && from != r {
+		// The objects are needed to compare; GitHub shares them among forks.
+		if err := s.copyRefs(from, r, "refs/heads/"+branch); err != nil {
+			s.logf("fetch %s for %s: %v", rev, r.fullName(), err)
+			return ""
+		}
+	}
+	return sha
+}

@@ -49,6 +49,9 @@ func TestAPullRequestCanComeFromAFork(t *testing.T) {
 	if out := git(t, t.TempDir(), "ls-remote", strings.Replace(w.CloneURL("octo/open"), "http://", "http://x:"+tok+"@", 1), "refs/pull/1/head"); !strings.HasPrefix(out, pr.HeadSHA) {
 		t.Errorf("refs/pull/1/head = %q, want %s", out, pr.HeadSHA)
 	}
+	if status, _, body := w.send("GET", "/repos/octo/open/compare/main...mallory:patch", tok, ""); status != 200 || field([]byte(body), "status") != "ahead" {
+		t.Errorf("compare with the fork: %d %s", status, body)
+	}
 	// A push to the fork moves it.
 	sha, err := w.CommitFile(fork, "mallory", "patch", "b.go", []byte("package a\n"), "Add b")
 	must(t, err)

@@ -13,17 +13,51 @@ type window struct {
 	reset time.Time
 }
 
-func (s *Server) window(c *call) *window {
+func (s *Server) window(c *call) *window { return s.windowOf(s.windows, c, time.Hour) }
+
+func (s *Server) windowOf(all map[string]*window, c *call, length time.Duration) *window {
 	key := c.who.name()
 	if t := c.who.token; t != nil && t.inst != nil {
-		key = "installation/" + strconv.FormatInt(t.inst.id, 10)
+		key = installationKey(t.inst.id)
 	}
-	w := s.windows[key]
+	w := all[key]
 	if now := s.now(); w == nil || !now.Before(w.reset) {
-		w = &window{reset: now.Add(time.Hour)}
-		s.windows[key] = w
+		w = &window{reset: now.Add(length)}
+		all[key] = w
 	}
 	return w
+}
+
+func installationKey(id int64) string { return "installation/" + strconv.FormatInt(id, 10) }
+
+// SpendRateLimit uses up requests of an installation's primary limit, so that
+// only left remain until the reset.
+func (s *Server) SpendRateLimit(installation int64, left int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.windows[installationKey(installation)]
+	if w == nil || !s.now().Before(w.reset) {
+		w = &window{reset: s.now().Add(time.Hour)}
+		s.windows[installationKey(installation)] = w
+	}
+	w.used = max(0, s.opts.RateLimit-left)
+}
+
+// tooMany is the secondary limit: it refuses a burst of writes, and says how
+// many seconds to wait.
+func (s *Server) tooMany(c *call) *reply {
+	if s.opts.ContentLimit == 0 || c.r.Method == http.MethodGet || c.r.Method == http.MethodHead || c.route == nil || c.route.access == accessApp {
+		return nil
+	}
+	w := s.windowOf(s.bursts, c, time.Minute)
+	if w.used < s.opts.ContentLimit {
+		w.used++
+		return nil
+	}
+	c.header.Set("Retry-After", strconv.Itoa(int(w.reset.Sub(s.now()).Seconds())))
+	rep := fail(http.StatusForbidden, "You have exceeded a secondary rate limit and have been temporarily blocked from content creation. Please retry your request again later.")
+	rep.body.(obj)["documentation_url"] = "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits"
+	return &rep
 }
 
 // spend counts the request and sets the X-RateLimit headers. A reply means

@@ -103,6 +103,43 @@ func TestPrimaryRateLimit(t *testing.T) {
 	}
 }
 
+func TestSecondaryRateLimit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *githubtest.Options, _ *githubtest.AppConfig) { o.ContentLimit = 2 })
+	tok := w.token(nil)
+	for range 2 {
+		if status, _, body := w.send("POST", "/repos/octo/calc/issues", tok, `{"title":"t"}`); status != 201 {
+			t.Fatalf("within the limit: %d %s", status, body)
+		}
+	}
+	status, header, body := w.send("POST", "/repos/octo/calc/issues", tok, `{"title":"t"}`)
+	wait := atoi(header.Get("Retry-After"))
+	if status != 403 || wait < 1 || wait > 60 || atoi(header.Get("X-RateLimit-Remaining")) == 0 || !strings.Contains(body, "secondary rate limit") {
+		t.Errorf("over the limit: %d %v %s", status, header, body)
+	}
+	if status, _, _ := w.send("GET", "/repos/octo/calc/issues", tok, ""); status != 200 {
+		t.Errorf("reading is not limited: %d", status)
+	}
+	w.clock.Add(time.Duration(wait) * time.Second)
+	if status, _, body := w.send("POST", "/repos/octo/calc/issues", tok, `{"title":"t"}`); status != 201 {
+		t.Errorf("after the wait: %d %s", status, body)
+	}
+}
+
+func TestAnInstallationCanBeNearItsLimit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	tok := w.token(nil)
+	w.SpendRateLimit(w.inst, 1)
+	if status, header, _ := w.send("GET", "/repos/octo/calc", tok, ""); status != 200 || header.Get("X-RateLimit-Remaining") != "0" {
+		t.Errorf("the last request: %d, %s left", status, header.Get("X-RateLimit-Remaining"))
+	}
+	status, header, _ := w.send("GET", "/repos/octo/calc", tok, "")
+	if reset := atoi(header.Get("X-RateLimit-Reset")); status != 403 || int64(reset) <= w.clock.Now().Unix() {
+		t.Errorf("one more: %d, reset %d", status, reset)
+	}
+}
+
 func TestRequestsAreValidated(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -68,6 +68,9 @@ func (s *Server) answer(c *call) (rep reply) {
 	if rep := s.authorize(c); rep != nil {
 		return *rep
 	}
+	if rep := s.tooMany(c); rep != nil {
+		return *rep
+	}
 	rep = c.route.handle(c)
 	if rep.raw == nil && rep.body != nil {
 		rep.raw = encodeJSON(rep.body)

@@ -84,11 +84,7 @@ func compare(c *call) reply {
 	if !okay {
 		return notFound()
 	}
-	// "owner:branch" names a branch of a fork; within one repository the owner
-	// adds nothing.
-	base = strings.TrimPrefix(base, c.repo.owner.login+":")
-	head = strings.TrimPrefix(head, c.repo.owner.login+":")
-	b, h := c.s.resolve(c.repo, base), c.s.resolve(c.repo, head)
+	b, h := c.s.resolveInNetwork(c.repo, base), c.s.resolveInNetwork(c.repo, head)
 	if b == "" || h == "" {
 		return notFound()
 	}

@@ -28,6 +28,10 @@ type Options struct {
 	// RateLimit is the number of requests an identity has per hour; 5000,
 	// GitHub's figure, when zero.
 	RateLimit int
+	// ContentLimit is the number of requests that make or change something an
+	// identity has per minute; 80 on GitHub, where more are refused by the
+	// secondary limit. No limit when zero.
+	ContentLimit int
 	// WebhookTimeout bounds one delivery; 10 s, GitHub's figure, when zero.
 	WebhookTimeout time.Duration
 	// Observer, when set, is told of all requests, answers and webhooks.
@@ -63,7 +67,8 @@ type Server struct {
 	installs  []*installation
 	tokens    map[string]*token
 	repos     []*repository
-	windows   map[string]*window
+	windows   map[string]*window // primary limits
+	bursts    map[string]*window // secondary limits of writes
 	faults    []*Injected
 	calls     []Call
 	manifests map[string]registration // by code
@@ -89,7 +94,7 @@ func New(opts Options) (*Server, error) {
 	}
 	s := &Server{
 		opts: opts, dir: opts.Dir, nextID: 1000, logKey: make([]byte, 32),
-		users: map[string]*user{}, tokens: map[string]*token{}, windows: map[string]*window{},
+		users: map[string]*user{}, tokens: map[string]*token{}, windows: map[string]*window{}, bursts: map[string]*window{},
 		manifests: map[string]registration{},
 	}
 	if _, err := rand.Read(s.logKey); err != nil {
