@@ -300,15 +300,16 @@ func (a *automaton) scan(b []byte, escapes bool) (out []span, pending int) {
 	pending = len(b)
 	if depth := a.nodes[at].depth; depth > 0 {
 		last := len(b) - 1
-		for last >= 0 {
-			switch {
-			case b[last] == '\n' || b[last] == '\r':
+		for {
+			if last >= 0 && (b[last] == '\n' || b[last] == '\r') {
 				last--
-			case escapes && last > 0 && isLineEscape(b, last-1):
-				last -= 2
-			default:
-				break
+				continue
 			}
+			if escapes && last > 0 && isLineEscape(b, last-1) {
+				last -= 2
+				continue
+			}
+			break
 		}
 		pending = back(b, last, int(depth), escapes)
 	}
