@@ -32,7 +32,11 @@ type Config struct {
 
 	// Ready reports what keeps the process from serving (Redis away); nil
 	// means that it is always ready.
-	Ready   func(ctx context.Context) error
+	Ready func(ctx context.Context) error
+	// Observe is told of each delivery that was answered, for metrics; nil:
+	// nobody is.
+	Observe func(Answered)
+
 	Version string // shown on the plain page
 	Logger  *slog.Logger
 
@@ -88,7 +92,7 @@ func New(c Config) (http.Handler, error) {
 	e.Logger.SetOutput(discard{})
 	e.HTTPErrorHandler = s.httpError
 	e.Use(s.recoverPanic, securityHeaders)
-	e.POST("/webhook", s.webhook)
+	e.POST("/webhook", s.observed(s.webhook))
 	e.GET("/healthz", s.healthz)
 	e.GET("/readyz", s.readyz)
 	e.GET("/", s.index)

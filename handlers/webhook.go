@@ -39,6 +39,7 @@ func (s *server) webhook(c echo.Context) error {
 	if !token(event) || (delivery != "" && !token(delivery)) {
 		return echo.NewHTTPError(http.StatusBadRequest, "X-GitHub-Event or X-GitHub-Delivery is missing or malformed")
 	}
+	c.Set(eventKey, event)
 	log := s.Logger.With("event", event, "delivery", delivery)
 	decision, err := Decide(s.Rules, event, delivery, payload)
 	if err != nil {
@@ -51,6 +52,7 @@ func (s *server) webhook(c echo.Context) error {
 		log.Error("delivery is not taken", "error", err)
 		return c.JSON(http.StatusServiceUnavailable, answer{Status: "error", Reason: "the queue is away: deliver again later"})
 	}
+	c.Set(statusKey, string(result.Outcome))
 	code := http.StatusAccepted
 	if result.Outcome == Ignored {
 		code = http.StatusOK

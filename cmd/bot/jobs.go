@@ -22,30 +22,37 @@ import (
 // jobsVerb is one verb of `bot jobs` (GH4).
 type jobsVerb struct {
 	name, args, help, more string
+	queues                 string // which of them without --queue
 	flags                  func(fs *pflag.FlagSet, f *jobsFlags)
 	run                    func(j *jobsRun) error
 }
+
+// What a verb looks at without --queue.
+const (
+	bothQueues   = "both"
+	selectQueues = "both for IDs, sessions for jobs that are selected by flags"
+)
 
 // jobsVerbs is the table of verbs, in the order of the help text.
 func jobsVerbs() []jobsVerb {
 	return []jobsVerb{
 		{"list", "", "list jobs: those that have not ended, and the dead ones",
 			"Newest ends first; waiting jobs oldest first. STATE is one of " + stateNames() + ", or all.",
-			jobsListFlags, (*jobsRun).list},
+			sessionsQueue, jobsListFlags, (*jobsRun).list},
 		{"show", "ID", "show all that is known of a job, and what can be done",
-			"", jobsJSONFlag, (*jobsRun).show},
+			"", bothQueues, jobsJSONFlag, (*jobsRun).show},
 		{"retry", "[ID...]", "run ended jobs again from their last checkpoint; snoozed and retrying ones now",
 			"Give IDs, or select jobs by flags: without --state the dead ones.",
-			jobsChangeFlags, (*jobsRun).retry},
+			selectQueues, jobsChangeFlags, (*jobsRun).retry},
 		{"cancel", "[ID...]", "call jobs off: waiting ones end now, running ones are asked to stop",
 			"Give IDs, or select jobs by flags: without --state all that have not ended.",
-			jobsCancelFlags, (*jobsRun).cancel},
+			selectQueues, jobsCancelFlags, (*jobsRun).cancel},
 		{"pause", "", "stop all workers from claiming; running jobs go on and new ones are still taken in",
-			"", nil, (*jobsRun).pause},
+			"", bothQueues, nil, (*jobsRun).pause},
 		{"drain", "", "pause, and wait until no job runs any more",
 			"The queue stays paused when it ends, also when the time was over before: `bot jobs resume`.",
-			jobsDrainFlags, (*jobsRun).drain},
-		{"resume", "", "undo pause and drain", "", nil, (*jobsRun).resume},
+			bothQueues, jobsDrainFlags, (*jobsRun).drain},
+		{"resume", "", "undo pause and drain", "", bothQueues, nil, (*jobsRun).resume},
 	}
 }
 
@@ -53,7 +60,7 @@ func jobsVerbs() []jobsVerb {
 type jobsFlags struct {
 	states                   []string
 	repository, installation string
-	reason                   string
+	reason, queue            string
 	limit                    int
 	json, dryRun             bool
 	timeout                  time.Duration
@@ -131,6 +138,7 @@ func (a *App) jobsVerb(ctx context.Context, v jobsVerb, args []string) int {
 	if v.flags != nil {
 		v.flags(fs, &j.flags)
 	}
+	fs.StringVar(&j.flags.queue, "queue", "", "only this `QUEUE`: sessions, or commands (what people want, until it is checked); default: "+v.queues)
 	switch err := fs.Parse(args); {
 	case errors.Is(err, pflag.ErrHelp):
 		fmt.Fprintf(a.Stdout, "usage: bot jobs %s\n\n%s\n", strings.TrimSpace(v.name+" "+v.args), upperFirst(v.help)+".")
@@ -164,8 +172,14 @@ type jobsRun struct {
 	flags  jobsFlags
 	ids    []string
 	states []queue.State // that --state names; nil: it was not given
-	queue  *queue.Queue
-	code   int // exit code when nothing is wrong with the call as a whole
+	queues []namedQueue  // those to look at, that of sessions first
+	code   int           // exit code when nothing is wrong with the call as a whole
+}
+
+// namedQueue is a queue with the name that people know it by.
+type namedQueue struct {
+	*queue.Queue
+	name string
 }
 
 // check looks at the command line as a whole.
@@ -191,6 +205,9 @@ func (j *jobsRun) check(v jobsVerb) error {
 		default:
 			problems = append(problems, fmt.Errorf("--state %q: want %s, or all", name, stateNames()))
 		}
+	}
+	if q := j.flags.queue; q != "" && q != sessionsQueue && q != commandsQueue {
+		problems = append(problems, fmt.Errorf("--queue %q: want %s or %s", q, sessionsQueue, commandsQueue))
 	}
 	if j.flags.limit < 0 {
 		problems = append(problems, fmt.Errorf("--limit %d: want 0 or more", j.flags.limit))
@@ -228,8 +245,15 @@ func (j *jobsRun) open() (done func(), err error) {
 		return nil, err
 	}
 	redis.SetLogger(redisSilent{}) // what matters comes back as an error
-	j.queue, err = queue.Open(j.ctx, queue.Options{Redis: client, Limits: queue.Limits{Repository: -1, Installation: -1, Total: -1}})
-	if err != nil {
+	for _, q := range []struct{ name, prefix string }{{sessionsQueue, ""}, {commandsQueue, commandsPrefix}} {
+		if j.flags.queue != "" && j.flags.queue != q.name {
+			continue
+		}
+		opened, err := queue.Open(j.ctx, queue.Options{Redis: client, Prefix: q.prefix, Limits: queue.Limits{Repository: -1, Installation: -1, Total: -1}})
+		if err == nil {
+			j.queues = append(j.queues, namedQueue{opened, q.name})
+			continue
+		}
 		_ = client.Close()
 		if j.ctx.Err() != nil {
 			return nil, j.ctx.Err()

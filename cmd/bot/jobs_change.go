@@ -19,8 +19,8 @@ type changed struct {
 var notEnded = []queue.State{queue.Running, queue.Queued, queue.Retrying, queue.Snoozed}
 
 func (j *jobsRun) retry() error {
-	return j.change([]queue.State{queue.Dead}, func(id string) (changed, error) {
-		if err := j.queue.Retry(j.ctx, id); err != nil {
+	return j.change([]queue.State{queue.Dead}, func(q namedQueue, id string) (changed, error) {
+		if err := q.Retry(j.ctx, id); err != nil {
 			return changed{}, err
 		}
 		return changed{State: queue.Queued, Did: "queued again"}, nil
@@ -28,8 +28,8 @@ func (j *jobsRun) retry() error {
 }
 
 func (j *jobsRun) cancel() error {
-	return j.change(notEnded, func(id string) (changed, error) {
-		state, err := j.queue.Cancel(j.ctx, id, j.flags.reason)
+	return j.change(notEnded, func(q namedQueue, id string) (changed, error) {
+		state, err := q.Cancel(j.ctx, id, j.flags.reason)
 		switch {
 		case err != nil:
 			return changed{}, err
@@ -44,10 +44,10 @@ func (j *jobsRun) cancel() error {
 
 // change does something to each of the given or selected jobs, and goes on
 // after one to which it cannot be done.
-func (j *jobsRun) change(states []queue.State, do func(id string) (changed, error)) error {
+func (j *jobsRun) change(states []queue.State, do func(q namedQueue, id string) (changed, error)) error {
 	ids := j.ids
 	if len(ids) == 0 {
-		found, left, err := j.queue.Find(j.ctx, j.filter(states), j.flags.limit)
+		found, left, err := j.queues[0].Find(j.ctx, j.filter(states), j.flags.limit)
 		if err != nil {
 			return err
 		}
@@ -63,15 +63,10 @@ func (j *jobsRun) change(states []queue.State, do func(id string) (changed, erro
 	}
 	all := []changed{}
 	for _, id := range ids {
-		c := changed{Did: "would be changed"}
-		var err error
-		if j.flags.dryRun {
-			var info queue.Info
-			if info, err = j.queue.Show(j.ctx, id); err == nil {
-				c.State = info.State
-			}
-		} else {
-			c, err = do(id)
+		q, info, err := j.find(id)
+		c := changed{State: info.State, Did: "would be changed"}
+		if err == nil && !j.flags.dryRun {
+			c, err = do(q, id)
 		}
 		c.ID = id
 		var state *queue.StateError

@@ -16,15 +16,36 @@ const drainLook = 500 * time.Millisecond
 const drainNames = 5
 
 func (j *jobsRun) pause() error {
-	if err := j.queue.Pause(j.ctx); err != nil {
+	if err := j.pauseAll(); err != nil {
 		return err
 	}
-	s, err := j.queue.Stats(j.ctx)
+	running, _, err := j.counts()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(j.Stdout, "paused: nobody claims jobs until `bot jobs resume`; %s\n", goesOn(s.Depth[queue.Running]))
+	fmt.Fprintf(j.Stdout, "paused: nobody claims jobs until `bot jobs resume`; %s\n", goesOn(running))
 	return nil
+}
+
+func (j *jobsRun) pauseAll() error {
+	for _, q := range j.queues {
+		if err := q.Pause(j.ctx); err != nil {
+			return fmt.Errorf("%s: %w", q.name, err)
+		}
+	}
+	return nil
+}
+
+// counts are the jobs that run and wait in all queues.
+func (j *jobsRun) counts() (running, waiting int, err error) {
+	for _, q := range j.queues {
+		s, err := q.Stats(j.ctx)
+		if err != nil {
+			return 0, 0, err
+		}
+		running, waiting = running+s.Depth[queue.Running], waiting+s.Depth[queue.Queued]
+	}
+	return running, waiting, nil
 }
 
 func goesOn(running int) string {
@@ -38,14 +59,16 @@ func goesOn(running int) string {
 }
 
 func (j *jobsRun) resume() error {
-	if err := j.queue.Resume(j.ctx); err != nil {
-		return err
+	for _, q := range j.queues {
+		if err := q.Resume(j.ctx); err != nil {
+			return fmt.Errorf("%s: %w", q.name, err)
+		}
 	}
-	s, err := j.queue.Stats(j.ctx)
+	running, waiting, err := j.counts()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(j.Stdout, "resumed: %d waiting, %d running\n", s.Depth[queue.Queued], s.Depth[queue.Running])
+	fmt.Fprintf(j.Stdout, "resumed: %d waiting, %d running\n", waiting, running)
 	return nil
 }
 
@@ -57,14 +80,14 @@ func (j *jobsRun) drain() error {
 		ctx, cancel = context.WithTimeout(ctx, j.flags.timeout)
 		defer cancel()
 	}
-	if err := j.queue.Pause(j.ctx); err != nil {
+	if err := j.pauseAll(); err != nil {
 		return err
 	}
 	tick := time.NewTicker(drainLook)
 	defer tick.Stop()
 	said := ""
 	for {
-		running, _, err := j.queue.Find(ctx, queue.Filter{States: []queue.State{queue.Running}}, 0)
+		running, err := j.running(ctx)
 		if err == nil && len(running) == 0 {
 			fmt.Fprintln(j.Stdout, "drained: no job runs; nobody claims jobs until `bot jobs resume`")
 			return nil
@@ -91,6 +114,18 @@ func (j *jobsRun) drain() error {
 		j.code = exitStopped
 		return nil
 	}
+}
+
+// running are the jobs of all queues that run.
+func (j *jobsRun) running(ctx context.Context) (all []queue.Info, err error) {
+	for _, q := range j.queues {
+		found, _, err := q.Find(ctx, queue.Filter{States: []queue.State{queue.Running}}, 0)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
 }
 
 // waitsFor names the running jobs; not their progress, which changes all the

@@ -14,7 +14,7 @@ import (
 var listed = []queue.State{queue.Running, queue.Queued, queue.Retrying, queue.Snoozed, queue.Dead}
 
 func (j *jobsRun) list() error {
-	found, left, err := j.queue.Find(j.ctx, j.filter(listed), j.flags.limit)
+	found, left, err := j.queues[0].Find(j.ctx, j.filter(listed), j.flags.limit)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (j *jobsRun) table(found []queue.Info) []byte {
 
 // sum says how the queue stands as a whole.
 func (j *jobsRun) sum(shown int) error {
-	s, err := j.queue.Stats(j.ctx)
+	s, err := j.queues[0].Stats(j.ctx)
 	if err != nil {
 		return err
 	}

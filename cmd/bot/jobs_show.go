@@ -27,18 +27,18 @@ var nextSteps = map[queue.State][]string{
 
 func (j *jobsRun) show() error {
 	id := j.ids[0]
-	info, err := j.queue.Show(j.ctx, id)
+	q, info, err := j.find(id)
 	if errors.Is(err, queue.ErrNotFound) {
 		return noSuchJob(id)
 	}
 	if err != nil {
 		return err
 	}
-	stats, err := j.queue.Stats(j.ctx)
+	stats, err := q.Stats(j.ctx)
 	if err != nil {
 		return err
 	}
-	s, err := sessionOf(j.ctx, j.queue, id)
+	s, err := sessionOf(j.ctx, q.Queue, id)
 	if err != nil {
 		j.note("the job's checkpoint cannot be read: %v", err)
 	}
@@ -56,6 +56,16 @@ func (j *jobsRun) show() error {
 	p.next(info, stats.Paused)
 	_, err = fmt.Fprint(j.Stdout, p.String())
 	return err
+}
+
+// find looks for a job in each queue; queue.ErrNotFound: it is in none.
+func (j *jobsRun) find(id string) (q namedQueue, info queue.Info, err error) {
+	for _, q = range j.queues {
+		if info, err = q.Show(j.ctx, id); !errors.Is(err, queue.ErrNotFound) {
+			break
+		}
+	}
+	return q, info, err
 }
 
 func noSuchJob(id string) error {

@@ -27,8 +27,9 @@ import (
 // workers the test plays the part.
 type operator struct {
 	*queue.Queue
-	t   *testing.T
-	url string
+	t        *testing.T
+	url      string
+	commands *queue.Queue
 }
 
 func newOperator(t *testing.T) *operator {
@@ -44,7 +45,11 @@ func newOperator(t *testing.T) *operator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &operator{q, t, url}
+	commands, err := queue.Open(t.Context(), queue.Options{Redis: client, Prefix: commandsPrefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &operator{q, t, url, commands}
 }
 
 func (o *operator) command(args ...string) *exec.Cmd {
@@ -320,6 +325,18 @@ func TestJobsAreRetriedAndCancelledByIDAndBySelection(t *testing.T) {
 	if len(left) != 1 || left[0].ID != ids[queue.Queued] {
 		t.Errorf("left waiting: %+v, want just that of the other installation", left)
 	}
+	// A job of the queue of commands is found by its ID, or when that is named.
+	r, err := o.commands.Enqueue(t.Context(), queue.Job{Repository: "acme/asked"})
+	o.must(err)
+	if out, _ := o.run(exitOK, "show", r.ID); !strings.Contains(out, "acme/asked") {
+		t.Errorf("a command is shown as %q", out)
+	}
+	if out, _ := o.run(exitOK, "list", "--queue", "commands"); !strings.Contains(out, r.ID) || strings.Contains(out, ids[queue.Queued]) {
+		t.Errorf("commands are listed as %q", out)
+	}
+	if out, _ := o.run(exitOK, "cancel", r.ID, ids[queue.Superseded]); !strings.Contains(out, r.ID+"  cancelled") || !strings.Contains(out, "had ended before") {
+		t.Errorf("cancel says %q", out)
+	}
 	if _, note := o.run(exitOK, "cancel", "--installation", "9"); !strings.Contains(note, "no job is selected") {
 		t.Errorf("cancel of nothing says %q", note)
 	}
@@ -357,6 +374,9 @@ func TestJobsDrainWaitsForRunningJobsAndStaysPaused(t *testing.T) {
 	}
 	if _, err := o.Claim(t.Context(), "worker-2"); !errors.Is(err, queue.ErrEmpty) {
 		t.Errorf("a job is claimed after the drain: %v", err)
+	}
+	if s, err := o.commands.Stats(t.Context()); err != nil || !s.Paused {
+		t.Errorf("the queue of commands is not paused (%v)", err)
 	}
 	if _, note := o.run(exitOK, "list"); !strings.Contains(note, "the queue is paused") {
 		t.Errorf("list does not tell the pause: %q", note)
@@ -400,6 +420,7 @@ func TestJobsSaysWhatIsWrongWithACommandLine(t *testing.T) {
 		{[]string{"drop"}, exitUsage, `unknown verb "drop"`},
 		{[]string{"list", "extra"}, exitUsage, "takes no argument"},
 		{[]string{"list", "--state", "lost"}, exitUsage, "want running, queued, retrying"},
+		{[]string{"list", "--queue", "all"}, exitUsage, "want sessions or commands"},
 		{[]string{"list", "--limit", "-1"}, exitUsage, "want 0 or more"},
 		{[]string{"list", "--colour"}, exitUsage, "unknown flag"},
 		{[]string{"show"}, exitUsage, "give one job ID"},

@@ -22,6 +22,7 @@ import (
 	"culprit/internal/redact"
 	"culprit/internal/sandbox"
 	"culprit/internal/session"
+	"culprit/internal/telemetry"
 	"culprit/queue"
 	"culprit/queue/embedded"
 )
@@ -66,6 +67,7 @@ type service struct {
 	commands *queue.Queue     // of what people want, until it is checked
 	app      *github.App
 	redactor *redact.Redactor
+	metrics  *telemetry.Metrics
 	now      func() time.Time
 	ready    func(addr string) // told the address once it listens; may be nil
 	ownCode  string            // see executor
@@ -76,8 +78,15 @@ type service struct {
 // checked yet must not be merged with what is (GH8).
 const (
 	commandsPrefix = "culprit-commands"
+	sessionsQueue  = "sessions" // names for operators
+	commandsQueue  = "commands"
 	commandSlots   = 2
 )
+
+// maxAttempts buries a job after so many failures that looked as if they would
+// pass. With the queue's backoff that is 40 to 80 minutes: GitHub's bad hours
+// shall not bury what waited for them.
+const maxAttempts = 12
 
 // openService connects what serve and work share.
 func openService(ctx context.Context, cfg config.Config, logTo io.Writer, now func() time.Time) (_ *service, err error) {
@@ -85,7 +94,9 @@ func openService(ctx context.Context, cfg config.Config, logTo io.Writer, now fu
 	for _, secret := range cfg.WebhookSecrets {
 		s.redactor.Add(secret)
 	}
-	s.log = slog.New(slog.NewTextHandler(s.redactor.Records(logTo), nil))
+	if s.log, err = telemetry.Logger(s.redactor.Records(logTo), cfg.LogFormat, cfg.LogLevel); err != nil {
+		return nil, err
+	}
 	// The client's own logger would write to the standard error past redaction.
 	redis.SetLogger(redisLog{s.log})
 	defer func() {
@@ -99,16 +110,17 @@ func openService(ctx context.Context, cfg config.Config, logTo io.Writer, now fu
 	if err := s.openRedis(ctx); err != nil {
 		return nil, err
 	}
-	if s.queue, err = queue.Open(ctx, queue.Options{Redis: s.redis, Lease: cfg.Lease, Limits: limits(cfg), Ageing: cfg.Ageing}); err != nil {
+	if s.queue, err = queue.Open(ctx, queue.Options{Redis: s.redis, Lease: cfg.Lease, Limits: limits(cfg), Ageing: cfg.Ageing, MaxAttempts: maxAttempts}); err != nil {
 		return nil, &session.UserError{Code: "redis-away", What: "Redis does not answer", Do: "check REDIS_URL and that the server runs: " + s.redactor.String(err.Error()), Err: err}
 	}
 	if s.commands, err = queue.Open(ctx, queue.Options{Redis: s.redis, Prefix: commandsPrefix, Lease: cfg.Lease}); err != nil {
 		return nil, &session.UserError{Code: "redis-away", What: "Redis does not answer", Do: "check REDIS_URL and that the server runs: " + s.redactor.String(err.Error()), Err: err}
 	}
+	s.metrics = telemetry.New(versionString(), map[string]telemetry.StatsReader{sessionsQueue: s.queue, commandsQueue: s.commands})
 	s.app, err = github.New(github.Config{
 		BaseURL: cfg.APIURL, AppID: cfg.AppID, PrivateKey: cfg.PrivateKey, Redact: s.redactor.String,
 		OnToken: func(token string) { s.redactor.AddKind("github-token", token) }, Logger: s.log, Now: now,
-		UserAgent: "culprit/" + versionString(),
+		UserAgent: "culprit/" + versionString(), Measure: s.metrics.GitHub,
 	})
 	if err != nil {
 		return nil, &session.UserError{Code: "app-key", What: err.Error(), Do: "use the private key that GitHub made for this App", Err: err}
@@ -131,6 +143,11 @@ func (s *service) close() error {
 
 // run serves and works until the context ends, and stops both cleanly.
 func (s *service) run(ctx context.Context, serve, work bool) error {
+	stopMetrics, err := s.startMetrics(ctx)
+	if err != nil {
+		return err
+	}
+	defer stopMetrics()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	ends := make(chan error, 2)
@@ -160,7 +177,8 @@ func (s *service) run(ctx context.Context, serve, work bool) error {
 func (s *service) runServer(ctx context.Context) error {
 	handler, err := handlers.New(handlers.Config{
 		Secrets: s.cfg.WebhookSecrets, Intake: s.intake(ctx), Version: versionString(), Logger: s.log,
-		Ready: func(ctx context.Context) error { return s.redis.Ping(ctx).Err() },
+		Observe: func(a handlers.Answered) { s.metrics.Delivery(a.Event, a.Status, a.Code, a.Took) },
+		Ready:   func(ctx context.Context) error { return s.redis.Ping(ctx).Err() },
 	})
 	if err != nil {
 		return err
@@ -227,7 +245,7 @@ func (s *service) runWorker(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, cache.Close()) }()
-	w := &worker{cfg: s.cfg, app: s.app, queue: s.queue, index: index.Open(s.redis), box: box, cache: cache, redactor: s.redactor, log: s.log, now: s.now, ownCode: s.ownCode}
+	w := &worker{cfg: s.cfg, app: s.app, queue: s.queue, index: index.Open(s.redis), box: box, cache: cache, redactor: s.redactor, log: s.log, now: s.now, metrics: s.metrics, ownCode: s.ownCode}
 	n, err := w.requeue(ctx)
 	if err != nil {
 		return fmt.Errorf("take up unfinished sessions: %w", err)
@@ -236,14 +254,16 @@ func (s *service) runWorker(ctx context.Context) (err error) {
 		s.log.Info("unfinished sessions are taken up", "sessions", n)
 	}
 	pool, err := queue.NewPool(s.queue, queue.PoolOptions{
-		Handler: w, Slots: s.cfg.Jobs, Report: w.Report, ShutdownGrace: s.cfg.Grace, RedisGrace: s.cfg.RedisGrace, Log: s.log,
+		Handler: s.metrics.Working(sessionsQueue, s.cfg.Jobs, w), Slots: s.cfg.Jobs, Report: w.Report, ShutdownGrace: s.cfg.Grace,
+		RedisGrace: s.cfg.RedisGrace, Log: s.log, Observe: s.metrics.Watch(sessionsQueue),
 	})
 	if err != nil {
 		return err
 	}
 	s.log.Info("taking jobs", "at a time", s.cfg.Jobs, "sandbox", box.Name())
 	commands, err := queue.NewPool(s.commands, queue.PoolOptions{
-		Handler: queue.HandlerFunc(w.HandleCommand), Slots: commandSlots, Report: w.ReportCommand, ShutdownGrace: s.cfg.Grace, Log: s.log,
+		Handler: s.metrics.Working(commandsQueue, commandSlots, queue.HandlerFunc(w.HandleCommand)), Slots: commandSlots, Report: w.ReportCommand,
+		ShutdownGrace: s.cfg.Grace, Log: s.log, Observe: s.metrics.Watch(commandsQueue),
 	})
 	if err != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 	"culprit/internal/redact"
 	"culprit/internal/sandbox"
 	"culprit/internal/session"
+	"culprit/internal/telemetry"
 	"culprit/queue"
 )
 
@@ -34,6 +35,7 @@ type worker struct {
 	cache    *checkout.Cache
 	redactor *redact.Redactor
 	log      *slog.Logger
+	metrics  *telemetry.Metrics
 	now      func() time.Time
 	ownCode  string // see executor
 }
@@ -121,6 +123,9 @@ func (w *worker) do(ctx context.Context, c *queue.Claim, log *slog.Logger) (stri
 	err = w.investigate(ctx, c, repo, folder, s, log)
 	// From here on the pool ends the claim: nobody may take this for a dead worker's.
 	err = errors.Join(err, keep(folder, c, 0))
+	if s.Done() && err == nil {
+		w.metrics.SessionEnded(string(s.Result))
+	}
 	return fmt.Sprintf("session %s: %s", s.ID, s.Result), err
 }
 

@@ -41,6 +41,7 @@ var allowed = map[string][]string{
 	"internal/conformance":         {"internal/githubtest", "internal/requiretest"},
 	"internal/conformance/install": {"internal/conformance"},
 	"internal/config":              {"internal/session", "queue/connect"},
+	"internal/telemetry":           {"queue"},
 	"queue":                        {},
 	"queue/connect":                {},
 	"queue/embedded":               {},

@@ -11,6 +11,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -50,6 +51,9 @@ type Config struct {
 	Lease          time.Duration
 	Grace          time.Duration // for running jobs at shutdown
 	Work           bool          // serve also works
+	MetricsAddr    string        // empty: off
+	LogFormat      string        // text, json
+	LogLevel       string        // debug, info, warn, error
 }
 
 // Limits of jobs that run at a time, by whom they are for; 0: none.
@@ -152,6 +156,18 @@ var settings = []setting{
 		set: duration(func(c *Config) *time.Duration { return &c.Lease })},
 	{flag: "grace", env: "CULPRIT_GRACE", def: "20s", help: "time for running jobs to be saved and given back at shutdown",
 		set: duration(func(c *Config) *time.Duration { return &c.Grace })},
+	{flag: "metrics-addr", env: "CULPRIT_METRICS_ADDR", help: "address that /metrics, /healthz and /readyz are served on, such as 127.0.0.1:9090, or :9090 behind a firewall; without it they are off",
+		set: func(c *Config, v string) error {
+			if _, _, err := net.SplitHostPort(v); err != nil {
+				return errors.New("want HOST:PORT or :PORT")
+			}
+			c.MetricsAddr = v
+			return nil
+		}},
+	{flag: "log-format", env: "CULPRIT_LOG_FORMAT", def: "text", help: "text or json",
+		set: oneOf(func(c *Config) *string { return &c.LogFormat }, "text", "json")},
+	{flag: "log-level", env: "CULPRIT_LOG_LEVEL", def: "info", help: "the least that is logged: debug, info, warn or error",
+		set: oneOf(func(c *Config) *string { return &c.LogLevel }, "debug", "info", "warn", "error")},
 }
 
 // Command is serve or work; it decides which settings there are.

@@ -30,6 +30,8 @@ type Config struct {
 	// Transport makes the requests; nil is a transport of the App's own. It
 	// must not log or keep headers.
 	Transport http.RoundTripper
+	// Measure is put around the transport, for metrics; nil: nothing is.
+	Measure   func(http.RoundTripper) http.RoundTripper
 	Timeout   time.Duration // of one attempt of a call, answer included (20 s)
 	Attempts  int           // of a call that may be repeated (3)
 	UserAgent string        // ("culprit")
@@ -88,6 +90,9 @@ func New(c Config) (*App, error) {
 	}
 	if c.Transport == nil {
 		c.Transport = newTransport()
+	}
+	if c.Measure != nil {
+		c.Transport = c.Measure(c.Transport)
 	}
 	a := &App{cfg: c, base: base, keys: keys, sources: map[sourceKey]*source{}}
 	a.tr = &retrying{next: c.Transport, timeout: c.Timeout, attempts: c.Attempts, agent: c.UserAgent, sleep: c.Sleep, log: c.Logger}

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"net"
 	"os"
@@ -20,6 +21,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
+	"culprit/internal/index"
+	"culprit/internal/session"
 	"culprit/queue"
 	"culprit/queue/connect"
 	"culprit/queue/queuetest"
@@ -149,7 +152,7 @@ func setUser(t *testing.T) []any {
 	}
 	user := []any{"ACL", "SETUSER", "culprit", "on", ">pw"}
 	// The documentation's prefix is the product's; tests have many.
-	for right := range strings.FieldsSeq(strings.ReplaceAll(m[1], "{culprit}", "{*}")) {
+	for right := range strings.FieldsSeq(strings.ReplaceAll(m[1], "{culprit*}", "{*}")) {
 		user = append(user, right)
 	}
 	return user
@@ -181,6 +184,16 @@ func TestTLSAndAnACLUserWithTheDocumentedRightsCarryTheQueue(t *testing.T) {
 	}
 	worksOff(t, rdb)
 	t.Run("conformance", func(t *testing.T) { queuetest.Run(t, rdb) })
+
+	// What the bot keeps beside the queue needs its rights too.
+	x := index.Open(rdb)
+	_, err := x.Own(t.Context(), []string{"f"}, "s1", "")
+	_, _, found := x.Latest(t.Context(), "k")
+	_, seen := x.Sightings(t.Context(), "s1")
+	if err := errors.Join(err, found, seen, x.Put(t.Context(), index.Entry{Session: "s1", Key: "k"}),
+		x.See(t.Context(), "s1", session.Sighting{Session: "s2"}), x.Unsee(t.Context(), "s1", "s2")); err != nil {
+		t.Error(err)
+	}
 
 	// No right is given that nothing needs.
 	stats, err := admin.Info(t.Context(), "commandstats").Result()

@@ -9,6 +9,35 @@ import (
 )
 
 var leaseCases = map[string]func(*fixture){
+	"a clock that jumps loses no job, repeats no fence and lets no two workers publish": func(f *fixture) {
+		f.enqueue(queue.Job{Delivery: "first"})
+		before := f.claim()
+		f.clock.Advance(-time.Hour)
+		f.enqueue(queue.Job{Delivery: "second"})
+		during := f.claim()
+		if during.Fence <= before.Fence {
+			f.t.Fatalf("fence %d after %d", during.Fence, before.Fence)
+		}
+		f.ok(before.Valid(f.ctx()))
+		f.ok(during.Valid(f.ctx()))
+		f.clock.Advance(3 * time.Hour) // all leases seem over
+		recovered, _, err := f.Reap(f.ctx())
+		f.ok(err)
+		if len(recovered) != 2 {
+			f.t.Fatalf("recovered %+v", recovered)
+		}
+		f.is(before.Valid(f.ctx()), queue.ErrLost)
+		f.is(during.Complete(f.ctx(), ""), queue.ErrLost)
+		f.clock.Advance(-2 * time.Hour)
+		for range 2 {
+			c := f.claim()
+			if c.Fence <= during.Fence {
+				f.t.Fatalf("fence %d after %d", c.Fence, during.Fence)
+			}
+			f.ok(c.Complete(f.ctx(), ""))
+		}
+		f.empty()
+	},
 	"each claim gets a higher fence, at the same moment too": func(f *fixture) {
 		for range 3 {
 			f.enqueue(queue.Job{})
