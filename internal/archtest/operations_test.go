@@ -1,0 +1,42 @@
+package archtest
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The operators' guide says of each failure which test shows it. A test that is
+// renamed or dropped must not leave a promise behind.
+func TestTheOperatorsGuideNamesTestsThatExist(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join("..", "..")
+	doc, err := os.ReadFile(filepath.Join(root, "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`(Test[A-Za-z]+)`").FindAllStringSubmatch(string(doc), -1)
+	if len(named) < 20 {
+		t.Fatalf("the guide names %d tests", len(named))
+	}
+	var sources strings.Builder
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		sources.Write(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range named {
+		if !strings.Contains(sources.String(), "\nfunc "+m[1]+"(") {
+			t.Errorf("the guide names %s, which is not there", m[1])
+		}
+	}
+}
