@@ -97,7 +97,13 @@ func (s *Server) emitReview(r *repository, i *issue, v *review, action string, u
 }
 
 func (s *Server) emitReviewComment(r *repository, i *issue, x *reviewComment, action string, u *user, extra obj) {
-	payload := obj{"comment": s.reviewCommentJSON(r, i, x), "pull_request": s.pullJSON(r, i)}
+	comment := s.reviewCommentJSON(r, i, x)
+	for _, key := range []string{"line", "position"} {
+		if _, there := comment[key]; !there {
+			comment[key] = nil
+		}
+	}
+	payload := obj{"comment": comment, "pull_request": s.pullJSON(r, i)}
 	maps.Copy(payload, extra)
 	s.emit(r, "pull_request_review_comment", action, u, nil, payload)
 }

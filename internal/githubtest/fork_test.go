@@ -52,6 +52,11 @@ func TestAPullRequestCanComeFromAFork(t *testing.T) {
 	if status, _, body := w.send("GET", "/repos/octo/open/compare/main...mallory:patch", tok, ""); status != 200 || field([]byte(body), "status") != "ahead" {
 		t.Errorf("compare with the fork: %d %s", status, body)
 	}
+	must(t, w.LockIssue("octo/open", 1, true))
+	if status, _, page := w.send("GET", "/octo/open/pull/1", "", ""); status != 200 || !strings.Contains(page, "mallory:patch") || !strings.Contains(page, "locked") {
+		t.Errorf("the page: %d %s", status, page)
+	}
+	must(t, w.LockIssue("octo/open", 1, false))
 	// A push to the fork moves it.
 	sha, err := w.CommitFile(fork, "mallory", "patch", "b.go", []byte("package a\n"), "Add b")
 	must(t, err)

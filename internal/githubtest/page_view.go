@@ -56,6 +56,7 @@ type threadView struct {
 	Commits                     []commitRow
 	Additions, Deletions        int
 	Mergeable                   string
+	Locked                      bool
 }
 
 type postView struct {
@@ -177,7 +178,7 @@ func newCheckRow(c *checkRun) checkRow {
 }
 
 func (s *Server) threadView(r *repository, i *issue) threadView {
-	v := threadView{threadRow: s.threadRow(i), Author: i.user.login}
+	v := threadView{threadRow: s.threadRow(i), Author: i.user.login, Locked: i.locked}
 	first := s.newPost(r, i.user, i.body)
 	first.Anchor, first.When = fmt.Sprintf("issue-%d", i.id), i.created
 	if i.body == "" {
@@ -197,6 +198,9 @@ func (s *Server) threadView(r *repository, i *issue) threadView {
 	}
 	pl := i.pull
 	v.Head, v.Base, v.HeadSHA, v.Additions, v.Deletions = pl.headRef, pl.baseRef, pl.headSHA, pl.additions, pl.deletions
+	if pl.headRepo != r {
+		v.Head = pl.headRepo.owner.login + ":" + pl.headRef
+	}
 	for _, rv := range pl.reviews {
 		p := s.newPost(r, rv.user, rv.body)
 		p.Anchor, p.When = fmt.Sprintf("pullrequestreview-%d", rv.id), rv.submitted

@@ -179,3 +179,44 @@ func TestReviewsByREST(t *testing.T) {
 		}
 	}
 }
+
+func TestACommentOnALineThatChangedIsOutdated(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	refs, err := w.Refs(repoName)
+	must(t, err)
+	must(t, w.CreateBranch(repoName, "ada", "fix", refs["main"]))
+	commit := func(text string) {
+		_, err = w.CommitFile(repoName, "ada", "fix", "b.go", []byte("package calc\n\n"+text+"\n"), "Change b")
+		must(t, err)
+	}
+	commit("var b = 1")
+	_, err = w.OpenPull(repoName, "ada", githubtest.PullConfig{Title: "Add b", Head: "fix", Base: "main"})
+	must(t, err)
+	_, err = w.Review(repoName, 1, "will", "COMMENTED", "", githubtest.LineComment{Path: "b.go", Line: 3, Body: "Why one?"})
+	must(t, err)
+	at := func() string {
+		_, _, body := w.send("GET", "/repos/octo/calc/pulls/1/comments", w.token(nil), "")
+		_, rest, found := strings.Cut(body, `"line":`)
+		if !found {
+			return ""
+		}
+		line, _, _ := strings.Cut(rest, ",")
+		return line
+	}
+	commit("var b = 1\n\nvar c = 2")
+	if got := at(); got != "3" {
+		t.Errorf("after a change elsewhere the comment is on line %q, want 3", got)
+	}
+	commit("var b = 2")
+	if got := at(); got != "" {
+		t.Errorf("after the line changed the comment is on line %q, want none", got)
+	}
+	_, lines, err := w.Reviews(repoName, 1)
+	must(t, err)
+	must(t, w.ReplyToReview(repoName, 1, lines[0].ID, "ada", "Two now."))
+	w.settle()
+	if last := w.hooks.all()[len(w.hooks.all())-1]; !strings.Contains(string(last.body), `"line":null`) || !strings.Contains(string(last.body), `"original_line":3`) {
+		t.Errorf("the reply: %s", last.body)
+	}
+}

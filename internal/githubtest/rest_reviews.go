@@ -42,6 +42,13 @@ func (s *Server) reviewCommentJSON(r *repository, i *issue, x *reviewComment) ob
 	if x.replyTo != 0 {
 		v["in_reply_to_id"] = x.replyTo
 	}
+	if s.outdated(r, i, x) {
+		// REST leaves the place out; events have it as null.
+		delete(v, "line")
+		delete(v, "position")
+	} else {
+		v["commit_id"] = i.pull.headSHA
+	}
 	if x.start != 0 {
 		v["start_line"], v["original_start_line"], v["start_side"] = x.start, x.start, x.side
 	}
@@ -206,6 +213,7 @@ func (c *call) replyTo(i *issue, id int64, body string) reply {
 
 func (s *Server) reply(r *repository, i *issue, first *reviewComment, u *user, body string) *reviewComment {
 	x := *first
+	x.reactions, x.resolved = nil, false
 	x.id, x.replyTo, x.user, x.body, x.created, x.updated = s.id(), first.id, u, body, s.now(), s.now()
 	i.pull.comments = append(i.pull.comments, &x)
 	s.emitReviewComment(r, i, &x, "created", u, nil)

@@ -20,6 +20,23 @@ var threadRoutes = []*route{
 	{method: "PUT", path: "/repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}/dismissals", access: accessRepo, needs: "pull_requests:write", role: "write", handle: dismissReview},
 }
 
+// outdated says whether the line that a comment stands on is no longer there
+// as it was when the comment was written.
+func (s *Server) outdated(r *repository, i *issue, x *reviewComment) bool {
+	if x.commit == i.pull.headSHA {
+		return false
+	}
+	for _, f := range s.pullFiles(r, i) {
+		if f.path == x.path {
+			now := hunkTo(f.patch, x.line, x.side == "LEFT")
+			return now == "" || lastLine(now) != lastLine(x.hunk)
+		}
+	}
+	return true
+}
+
+func lastLine(text string) string { return text[strings.LastIndexByte(text, '\n')+1:] }
+
 // reviewComment finds the comment that the path names.
 func (c *call) reviewComment() (*issue, *reviewComment) {
 	for _, i := range c.repo.issues {
@@ -123,7 +140,11 @@ func (s *Server) ResolveThread(repo string, number int, commentID int64, login s
 		comments := []obj{}
 		for _, x := range i.pull.comments {
 			if x == first || x.replyTo == first.id {
-				comments = append(comments, s.reviewCommentJSON(r, i, x))
+				v := s.reviewCommentJSON(r, i, x)
+				if _, there := v["line"]; !there {
+					v["line"], v["position"] = nil, nil
+				}
+				comments = append(comments, v)
 			}
 		}
 		first.resolved = resolved
