@@ -150,7 +150,7 @@ func (s *service) run(ctx context.Context, serve, work bool) error {
 	defer stopMetrics()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	ends := make(chan error, 2)
+	ends := make(chan error, 3)
 	parts := 0
 	start := func(part func(context.Context) error) {
 		parts++
@@ -166,6 +166,7 @@ func (s *service) run(ctx context.Context, serve, work bool) error {
 	if serve {
 		start(s.runServer)
 	}
+	start(s.runRecovery)
 	var errs []error
 	for range parts {
 		errs = append(errs, <-ends)
@@ -211,6 +212,13 @@ func (s *service) intake(ctx context.Context) handlers.Intake {
 		Queue: s.queue, Commands: s.commands,
 		Rules: handlers.Rules{Label: s.cfg.Label, AppID: s.cfg.AppID, AppSlug: s.slug(ctx)},
 	}
+}
+
+// runRecovery looks for failed deliveries. Workers do it too: they can while
+// every web process is down.
+func (s *service) runRecovery(ctx context.Context) error {
+	r := &recovery{app: s.app, queue: s.queue, commands: s.commands, intake: s.intake(ctx), log: s.log, now: s.now, every: s.cfg.Recover}
+	return r.run(ctx)
 }
 
 // slug of the App, to know its own events; they are known by the App's ID too,

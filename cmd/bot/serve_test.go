@@ -202,7 +202,7 @@ func (w *world) makeRepo(name string, p smallProject) {
 // sent by the test when it wants.
 func (w *world) withheld(repo, log string) request {
 	w.t.Helper()
-	if err := w.github.SetWebhook(w.app.ID, "http://127.0.0.1:1/nobody", w.app.WebhookSecret); err != nil {
+	if err := w.github.SetWebhook(w.app.ID, nobody, w.app.WebhookSecret); err != nil {
 		w.t.Fatal(err)
 	}
 	_, err := w.github.CompleteRun(githubtest.RunConfig{Repo: repo, Workflow: "CI", Actor: "ada", Jobs: []githubtest.Job{{

@@ -102,6 +102,9 @@ func (w *worker) do(ctx context.Context, c *queue.Claim, log *slog.Logger) (stri
 	}
 	var refused *session.UserError
 	if folder == nil {
+		if why, err := overtaken(ctx, repo, c, req); why != "" || err != nil {
+			return why, err
+		}
 		made, why, err := w.newSession(ctx, repo, req)
 		if made == nil || (err != nil && !errors.As(err, &refused)) {
 			return why, err
@@ -310,11 +313,16 @@ func (w *worker) fromCI(ctx context.Context, repo *github.Repo, s *session.Sessi
 			}
 		}
 	}
-	s.Symptom.Title = "CI fails on " + s.Source.Ref
-	if s.Source.Ref == "" {
-		s.Symptom.Title = "CI fails at " + (session.Commit{SHA: s.Source.SHA}).Short()
-	}
+	s.Symptom.Title = ciTitle(s.Source.Ref, s.Source.SHA)
 	return s, "", nil
+}
+
+// ciTitle is the title of a session about red CI.
+func ciTitle(ref, sha string) string {
+	if ref == "" {
+		return "CI fails at " + (session.Commit{SHA: sha}).Short()
+	}
+	return "CI fails on " + ref
 }
 
 func firstLine(s string, most int) string {

@@ -45,8 +45,14 @@ type world struct {
 
 func newWorld(t *testing.T, redisURL string, p smallProject) *world {
 	t.Helper()
+	return newWorldAt(t, redisURL, p, time.Now)
+}
+
+// newWorldAt is newWorld with a GitHub that has a clock of its own.
+func newWorldAt(t *testing.T, redisURL string, p smallProject, now func() time.Time) *world {
+	t.Helper()
 	requiretest.Program(t, "git")
-	gh := conformance.Start(t, githubtest.Options{})
+	gh := conformance.Start(t, githubtest.Options{Now: now})
 	dir := t.TempDir()
 	w := &world{t: t, github: gh, apiURL: gh.APIURL(), repo: "acme/prices", redisURL: redisURL, data: filepath.Join(dir, "data"), home: filepath.Join(dir, "home"), log: newBotLog()}
 	key, err := appKey()
@@ -86,6 +92,15 @@ func (w *world) environ() []string {
 
 var listening = regexp.MustCompile(`msg="listening for webhooks" address=(\S+)`)
 
+// launchWeb starts a bot that only takes webhooks, so that jobs stay where they
+// are.
+func (w *world) launchWeb(args ...string) *botProcess {
+	w.t.Helper()
+	p := spawn(w.t, w.log, w.environ(), append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
+	w.listens(p)
+	return p
+}
+
 // launch starts a bot and does not wait for anything.
 func (w *world) launch(args ...string) *botProcess {
 	w.t.Helper()
@@ -97,6 +112,39 @@ func (w *world) launch(args ...string) *botProcess {
 func (w *world) start(args ...string) *botProcess {
 	w.t.Helper()
 	p := w.launch(args...)
+	w.listens(p)
+	w.deliverTo(p)
+	return p
+}
+
+// nobody is an address at which no webhook arrives.
+const nobody = "http://127.0.0.1:1/nobody"
+
+// deliverTo points GitHub to a bot, or to nobody.
+func (w *world) deliverTo(p *botProcess) {
+	w.t.Helper()
+	address := nobody
+	if p != nil {
+		address = "http://" + p.addr + "/webhook"
+	}
+	if err := w.github.SetWebhook(w.app.ID, address, w.app.WebhookSecret); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// delivered waits until all webhooks have arrived or failed.
+func (w *world) delivered() {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
+	defer cancel()
+	if err := w.github.WaitDeliveries(ctx); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// listens waits until a bot takes webhooks.
+func (w *world) listens(p *botProcess) {
+	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), 30*time.Second)
 	defer cancel()
 	m := listening.FindStringSubmatch(w.log.await(ctx, p.from, "listening for webhooks", p.done))
@@ -104,10 +152,6 @@ func (w *world) start(args ...string) *botProcess {
 		w.t.Fatalf("the bot does not listen:\n%s", w.log)
 	}
 	p.addr = m[1]
-	if err := w.github.SetWebhook(w.app.ID, "http://"+p.addr+"/webhook", w.app.WebhookSecret); err != nil {
-		w.t.Fatal(err)
-	}
-	return p
 }
 
 // redCI completes a red run on the branch's head, whose webhooks go out.

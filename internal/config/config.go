@@ -50,6 +50,7 @@ type Config struct {
 	RunTimeout     time.Duration // of one run of a test command
 	Lease          time.Duration
 	Grace          time.Duration // for running jobs at shutdown
+	Recover        time.Duration // between two looks for failed deliveries and lost jobs
 	Work           bool          // serve also works
 	MetricsAddr    string        // empty: off
 	LogFormat      string        // text, json
@@ -168,6 +169,8 @@ var settings = []setting{
 		set: oneOf(func(c *Config) *string { return &c.LogFormat }, "text", "json")},
 	{flag: "log-level", env: "CULPRIT_LOG_LEVEL", def: "info", help: "the least that is logged: debug, info, warn or error",
 		set: oneOf(func(c *Config) *string { return &c.LogLevel }, "debug", "info", "warn", "error")},
+	{flag: "recover", env: "CULPRIT_RECOVER", def: "5m", help: "how often webhook deliveries that failed are looked for",
+		set: duration(func(c *Config) *time.Duration { return &c.Recover })},
 }
 
 // Command is serve or work; it decides which settings there are.

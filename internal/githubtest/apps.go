@@ -38,7 +38,7 @@ func DefaultPermissions() map[string]string {
 func DefaultEvents() []string {
 	return []string{
 		"check_run", "check_suite", "issue_comment", "issues", "pull_request", "pull_request_review",
-		"pull_request_review_comment", "push", "status", "workflow_run",
+		"pull_request_review_comment", "push", "repository", "status", "workflow_run",
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 var hookRoutes = []*route{
@@ -52,14 +53,22 @@ func deliveryJSON(d *delivery) obj {
 	}
 }
 
+// keepDeliveries is how long GitHub shows deliveries and sends them again.
+const keepDeliveries = 3 * 24 * time.Hour
+
+// deliveryStatus is what the parameter "status" selects, as codes from and to.
+var deliveryStatus = map[string][2]int{"": {0, 999}, "success": {200, 399}, "failure": {400, 599}}
+
 // listDeliveries lists newest first; pages are named by a cursor, here the ID
 // of the first delivery of the page.
 func listDeliveries(c *call) reply {
 	perPage, _ := c.paging()
+	codes, known := deliveryStatus[c.query("status")]
+	if !known {
+		return fail(http.StatusUnprocessableEntity, "Invalid status")
+	}
 	list := slices.DeleteFunc(slices.Clone(c.who.app.deliveries), func(d *delivery) bool {
-		okay := d.Code >= 200 && d.Code < 400
-		status := c.query("status")
-		return !d.finished || status == "success" && !okay || status == "failure" && okay
+		return !d.kept(c.s.now()) || d.Code < codes[0] || d.Code > codes[1]
 	})
 	slices.Reverse(list)
 	if raw := c.query("cursor"); raw != "" {
@@ -84,13 +93,13 @@ func listDeliveries(c *call) reply {
 
 func getDelivery(c *call) reply {
 	d := c.who.app.delivery(c.id("delivery_id"))
-	if d == nil {
+	if d == nil || !d.kept(c.s.now()) {
 		return notFound()
 	}
 	flat := func(h http.Header) obj {
 		out := obj{}
 		for k, v := range h {
-			out[k] = strings.Join(v, ", ")
+			out[strings.Replace(k, "X-Github-", "X-GitHub-", 1)] = strings.Join(v, ", ")
 		}
 		return out
 	}
@@ -103,7 +112,7 @@ func getDelivery(c *call) reply {
 
 func attemptDelivery(c *call) reply {
 	d := c.who.app.delivery(c.id("delivery_id"))
-	if d == nil {
+	if d == nil || !d.kept(c.s.now()) {
 		return notFound()
 	}
 	c.s.redeliver(d)

@@ -145,6 +145,11 @@ func (a *app) delivery(id int64) *delivery {
 	return nil
 }
 
+// kept reports whether the API still shows a delivery.
+func (d *delivery) kept(now time.Time) bool {
+	return d.finished && now.Sub(d.Delivered) < keepDeliveries
+}
+
 func (s *Server) redeliver(old *delivery) {
 	d := &delivery{
 		Delivery: Delivery{

@@ -21,6 +21,10 @@
 -- keys             hash: Key -> ID of the job that has not ended
 -- ref:<ref>        set of IDs that have not ended
 -- delivery         hash: GUID -> ID; deliveries: zset of GUIDs by time
+-- tried            hash: GUID -> tries:settled|failed:last, of failed deliveries
+--                  that led to no job; tries: zset of these by when they happened
+-- recovered        time before which all failed deliveries are settled
+-- turn:<task>      hash: holder and till of the process whose turn it is, due
 -- claims           hash: token of a claim -> ID, for a claim that is sent again
 -- reports          zset of IDs whose end is still to be told, by when
 -- expiring         zset of IDs of ended jobs with a checkpoint, by end

@@ -46,6 +46,76 @@ var lateCases = map[string]func(*fixture){
 		f.ok(err)
 		f.state(r.ID, queue.Queued)
 	},
+	"a turn belongs to one process until it ends or its lease runs out": func(f *fixture) {
+		take := func(atOnce bool) (*queue.Turn, time.Duration) {
+			turn, wait, err := f.TakeTurn(f.ctx(), "sweep", minute, atOnce)
+			f.ok(err)
+			return turn, wait
+		}
+		first, _ := take(false)
+		if first == nil {
+			f.t.Fatal("the first turn is not to be had")
+		}
+		if turn, wait := take(true); turn != nil || wait <= 0 || wait > minute {
+			f.t.Fatalf("a second process got the turn %v, wait %v", turn, wait)
+		}
+		f.ok(first.Renew(f.ctx()))
+		f.ok(first.End(f.ctx(), 5*minute))
+		f.is(first.End(f.ctx(), minute), queue.ErrLost)
+		if turn, wait := take(false); turn != nil || wait != 5*minute {
+			f.t.Fatalf("before it is due: turn %v, wait %v", turn, wait)
+		}
+		second, _ := take(true)
+		if second == nil {
+			f.t.Fatal("at once was not to be had")
+		}
+		f.clock.Advance(2 * minute)
+		third, _ := take(true)
+		if third == nil {
+			f.t.Fatal("the turn of a silent process was not to be had")
+		}
+		f.is(second.Renew(f.ctx()), queue.ErrLost)
+		f.is(second.End(f.ctx(), 0), queue.ErrLost)
+		f.ok(third.End(f.ctx(), 0))
+	},
+	"what is known of failed deliveries": func(f *fixture) {
+		now := f.clock.Now()
+		known := func(guid string) queue.Trial {
+			m, err := f.Trials(f.ctx(), []string{"other", guid})
+			f.ok(err)
+			return m[guid]
+		}
+		f.enqueue(queue.Job{Delivery: "job"})
+		if got := known("job"); !got.Settled {
+			f.t.Fatalf("a delivery that led to a job: %+v", got)
+		}
+		for i := range 2 {
+			n, err := f.NoteDelivery(f.ctx(), "slow", now, false)
+			f.ok(err)
+			if n != i+1 {
+				f.t.Fatalf("%d tries", n)
+			}
+		}
+		if got := known("slow"); got.Settled || got.Tries != 2 || !got.Last.Equal(now) {
+			f.t.Fatalf("a delivery that failed twice: %+v", got)
+		}
+		_, err := f.NoteDelivery(f.ctx(), "slow", now, true)
+		f.ok(err)
+		if got := known("slow"); !got.Settled {
+			f.t.Fatalf("a settled delivery: %+v", got)
+		}
+		if mark, err := f.Recovered(f.ctx()); err != nil || !mark.IsZero() {
+			f.t.Fatalf("mark %v, %v", mark, err)
+		}
+		f.ok(f.SetRecovered(f.ctx(), now.Add(minute), 2*minute))
+		if mark, err := f.Recovered(f.ctx()); err != nil || !mark.Equal(now.Add(minute)) || !known("slow").Settled {
+			f.t.Fatalf("mark %v, %v; %+v", mark, err, known("slow"))
+		}
+		f.ok(f.SetRecovered(f.ctx(), now.Add(3*minute), 2*minute))
+		if got := known("slow"); got.Settled || got.Tries != 0 {
+			f.t.Fatalf("one that is not looked at again is remembered: %+v", got)
+		}
+	},
 	"a job that Redis lost goes on from the state that was kept": func(f *fixture) {
 		r := f.enqueue(queue.Job{Key: "a", Checkpoint: []byte("half done")})
 		c := f.claim()
