@@ -313,3 +313,19 @@ func TestRecordsArePassedOnAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// A text that ends like a secret begins, with line ends after it, is a text
+// like any other.
+func TestATextMayEndLikeASecretBegins(t *testing.T) {
+	t.Parallel()
+	r := New("hunter2-and-more")
+	for _, text := range []string{"hunt", "x hunter2\n", "hunt\r\n\r\n", `hunt\n`, "h", "\n"} {
+		if got := r.String(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+		var b bytes.Buffer
+		if n, err := r.Records(&b).Write([]byte(text)); err != nil || n != len(text) {
+			t.Errorf("%q: wrote %d, %v", text, n, err)
+		}
+	}
+}
