@@ -134,8 +134,12 @@ func (r *recovery) look(ctx context.Context, turn *queue.Turn) error {
 			return err
 		}
 	}
-	// What people want is done in the order in which they said it.
+	// What people want is done in the order in which they said it: a label
+	// waits as long as a command, or a stop would overtake what it stops.
 	slices.SortStableFunc(wishes, func(a, b *missed) int { return a.at.Compare(b.at) })
+	for _, m := range wishes {
+		m.decision.Job.Priority = queue.PriorityPerson
+	}
 	if err := r.carryOut(ctx, wishes); err != nil {
 		return err
 	}
