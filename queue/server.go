@@ -83,7 +83,7 @@ func judge(facts map[string]string) []Problem {
 	case strings.HasPrefix(p, "volatile-"):
 		found = append(found, Problem{
 			Code: "eviction",
-			What: "Redis drops keys that have a lifetime when its memory is full (maxmemory-policy " + p + "); the queue's have none",
+			What: "Redis drops keys that have a lifetime when its memory is full (maxmemory-policy " + p + "); jobs have none",
 			Do:   "set maxmemory-policy noeviction",
 		})
 	default:

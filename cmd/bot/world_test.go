@@ -21,6 +21,7 @@ import (
 	"culprit/internal/requiretest"
 	"culprit/queue"
 	"culprit/queue/embedded"
+	"culprit/queue/queuetest"
 )
 
 // appKey is made once: it takes longer than many a test.
@@ -243,7 +244,8 @@ type testRedis struct {
 	stop, start func()
 }
 
-// realRedis starts a redis-server on loopback with a password.
+// realRedis starts a redis-server with a password, and a user for the bot that
+// has just the documented rights.
 func realRedis(t *testing.T, password string) testRedis {
 	t.Helper()
 	program := requiretest.Program(t, "redis-server")
@@ -252,7 +254,8 @@ func realRedis(t *testing.T, password string) testRedis {
 		t.Fatal(err)
 	}
 	socket := filepath.Join(dir, "s")
-	conf := fmt.Sprintf("port 0\nunixsocket %s\ndir %s\nsave \"\"\nappendonly yes\nmaxmemory-policy noeviction\nrequirepass %s\n", socket, dir, password)
+	conf := fmt.Sprintf("port 0\nunixsocket %s\ndir %s\nsave \"\"\nappendonly yes\nmaxmemory-policy noeviction\nrequirepass %s\nuser culprit on >%[3]s %s\n",
+		socket, dir, password, strings.Join(queuetest.Rights(t), " "))
 	if err := os.WriteFile(filepath.Join(dir, "conf"), []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +279,7 @@ func realRedis(t *testing.T, password string) testRedis {
 		stop()
 		_ = os.RemoveAll(dir)
 	})
-	return testRedis{url: "unix://:" + password + "@" + socket, stop: stop, start: start}
+	return testRedis{url: "unix://culprit:" + password + "@" + socket, stop: stop, start: start}
 }
 
 // embeddedRedis is the embedded one, which here outlives the bots.

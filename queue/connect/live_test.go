@@ -8,12 +8,10 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"errors"
 	"math/big"
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -81,6 +79,30 @@ func worksOff(t *testing.T, rdb redis.UniversalClient) {
 	}
 }
 
+// useIndex uses the bot's other keys in all ways.
+func useIndex(t *testing.T, rdb redis.UniversalClient) {
+	t.Helper()
+	x := index.Open(rdb)
+	if err := x.Put(t.Context(), index.Entry{Session: "s", Key: "k"}); err != nil {
+		t.Error(err)
+	}
+	if _, ok, err := x.Latest(t.Context(), "k"); err != nil || !ok {
+		t.Error(ok, err)
+	}
+	if owner, err := x.Own(t.Context(), []string{"f", "g"}, "s", ""); err != nil || owner != "s" {
+		t.Error(owner, err)
+	}
+	if err := x.See(t.Context(), "s", session.Sighting{Session: "other"}); err != nil {
+		t.Error(err)
+	}
+	if all, err := x.Sightings(t.Context(), "s"); err != nil || len(all) != 1 {
+		t.Error(all, err)
+	}
+	if err := x.Unsee(t.Context(), "s", "other"); err != nil {
+		t.Error(err)
+	}
+}
+
 // Three nodes share the slots. That every operation of a queue stays in one
 // slot is what the conformance suite shows here.
 func TestAClusterCarriesTheQueue(t *testing.T) {
@@ -128,6 +150,7 @@ func TestAClusterCarriesTheQueue(t *testing.T) {
 		t.Errorf("want a word on the persistence of each node, got %v, %v", problems, err)
 	}
 	worksOff(t, rdb)
+	useIndex(t, rdb)
 	t.Run("conformance", func(t *testing.T) { queuetest.Run(t, rdb) })
 	for i, c := range nodes {
 		if n, err := c.DBSize(t.Context()).Result(); err != nil || n == 0 {
@@ -136,24 +159,13 @@ func TestAClusterCarriesTheQueue(t *testing.T) {
 	}
 }
 
-var documented = regexp.MustCompile("(?m)^user culprit on >PASSWORD (.+)$")
-
 // setUser is the command that makes the documentation's user, with the password
-// "pw".
+// "pw". Its queue has one prefix, and tests have many.
 func setUser(t *testing.T) []any {
 	t.Helper()
-	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "configuration.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := documented.FindStringSubmatch(string(doc))
-	if m == nil {
-		t.Fatal("docs/configuration.md has no line that gives a user's rights")
-	}
 	user := []any{"ACL", "SETUSER", "culprit", "on", ">pw"}
-	// The documentation's prefix is the product's; tests have many.
-	for right := range strings.FieldsSeq(strings.ReplaceAll(m[1], "{culprit*}", "{*}")) {
-		user = append(user, right)
+	for _, right := range queuetest.Rights(t) {
+		user = append(user, strings.ReplaceAll(right, "{culprit*}", "{*}"))
 	}
 	return user
 }
@@ -183,17 +195,8 @@ func TestTLSAndAnACLUserWithTheDocumentedRightsCarryTheQueue(t *testing.T) {
 		t.Errorf("got %v, %v", problems, err)
 	}
 	worksOff(t, rdb)
+	useIndex(t, rdb)
 	t.Run("conformance", func(t *testing.T) { queuetest.Run(t, rdb) })
-
-	// What the bot keeps beside the queue needs its rights too.
-	x := index.Open(rdb)
-	_, err := x.Own(t.Context(), []string{"f"}, "s1", "")
-	_, _, found := x.Latest(t.Context(), "k")
-	_, seen := x.Sightings(t.Context(), "s1")
-	if err := errors.Join(err, found, seen, x.Put(t.Context(), index.Entry{Session: "s1", Key: "k"}),
-		x.See(t.Context(), "s1", session.Sighting{Session: "s2"}), x.Unsee(t.Context(), "s1", "s2")); err != nil {
-		t.Error(err)
-	}
 
 	// No right is given that nothing needs.
 	stats, err := admin.Info(t.Context(), "commandstats").Result()
