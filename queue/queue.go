@@ -100,17 +100,17 @@ func setDefault[T comparable](v *T, def T) {
 //go:embed lua/*.lua
 var luaFiles embed.FS
 
-// script loads one operation with the functions that all of them share.
+// script loads one operation with the functions that all of them share. What it
+// changed is written after it.
 func script(name string) *redis.Script {
-	text := ""
-	for _, file := range []string{"lib", name} {
+	read := func(file string) string {
 		b, err := luaFiles.ReadFile("lua/" + file + ".lua")
 		if err != nil {
 			panic("queue: script is not embedded: " + err.Error()) // a build without its files
 		}
-		text += string(b) + "\n"
+		return string(b)
 	}
-	return redis.NewScript(text)
+	return redis.NewScript(read("lib") + "\nlocal function operation()\n" + read(name) + "\nend\nlocal answer = operation()\nflush()\nreturn answer\n")
 }
 
 // run executes a script. The first arguments are the same for all of them:

@@ -15,6 +15,8 @@ for _, state in ipairs({'retrying', 'snoozed'}) do
   end
 end
 
+settle_moved()
+
 local function empty()
   local due
   for _, state in ipairs({'retrying', 'snoozed', 'running'}) do
@@ -52,6 +54,7 @@ while true do
     else
       local fence = int(tick())
       redis.call('HSET', base .. 'served', 'g:' .. group, fence, 'i:' .. inst, fence)
+      turns['g:' .. group], turns['i:' .. inst] = fence, fence
       redis.call('HSET', base .. 'claims', token, id)
       local waited = int(math.max(0, now - tonumber(h.since)))
       set(id, h, {fence = fence, worker = worker, token = token, started = h.started or int(now), waited = waited})

@@ -55,7 +55,7 @@ if twin then
       set(twin, h, {prio = job.prio})
       count('depth:' .. job.prio)
       redis.call('ZADD', base .. 'ready:' .. group_of(h), int(turn_of(h)), job.prio .. twin)
-      settle(group_of(h))
+      moved[group_of(h)] = 'waits'
     else
       set(twin, h, {prio = job.prio})
     end

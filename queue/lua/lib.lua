@@ -1,4 +1,5 @@
--- Shared by all operations; each file in this folder is appended to it.
+-- Shared by all operations: each other file in this folder is the body of the
+-- function that runs after it.
 --
 -- KEYS[1]  {prefix}:tick. All other keys begin with {prefix}: too and are
 --          derived here, so that one Cluster slot holds the queue.
@@ -58,29 +59,44 @@ local function tick()
   return t
 end
 
-local function count(name, by) redis.call('HINCRBY', base .. 'count', name, by or 1) end
+-- Each call of Redis from a script costs more than what it does. So jobs, counts
+-- and the numbers of running jobs are read once and written once: the functions
+-- below change tables, and flush, which runs after the operation, writes them.
+local jobs, changed, cleared = {}, {}, {} -- by job ID
+local counts = {}
+local running, running_changed = {}, {} -- of the hash busy
+local turns = {}                        -- of the hash served; false: none
+local moved = {}                        -- group -> what happened to its jobs: waits, claimed, ended
+
+local function count(name, by) counts[name] = (counts[name] or 0) + (by or 1) end
 
 local function get(id)
-  local flat = redis.call('HGETALL', base .. 'job:' .. id)
-  local h = {}
-  for i = 1, #flat, 2 do h[flat[i]] = flat[i + 1] end
-  return h
+  if not jobs[id] then
+    local flat = redis.call('HGETALL', base .. 'job:' .. id)
+    local h = {}
+    for i = 1, #flat, 2 do h[flat[i]] = flat[i + 1] end
+    jobs[id] = h
+  end
+  return jobs[id]
 end
 
--- set writes fields to Redis and to the table that get returned.
+-- set changes fields of the table that get returned, or that is a new job.
 local function set(id, h, fields)
-  local args = {'HSET', base .. 'job:' .. id}
+  jobs[id] = h
+  changed[id] = changed[id] or {}
   for k, v in pairs(fields) do
     h[k] = v
-    args[#args + 1] = k
-    args[#args + 1] = v
+    changed[id][k] = v
   end
-  redis.call(unpack(args))
 end
 
 local function clear(id, h, ...)
-  for _, k in ipairs({...}) do h[k] = nil end
-  redis.call('HDEL', base .. 'job:' .. id, ...)
+  cleared[id] = cleared[id] or {}
+  for _, field in ipairs({...}) do
+    if h[field] ~= nil then cleared[id][field] = true end
+    h[field] = nil
+    if changed[id] then changed[id][field] = nil end
+  end
 end
 
 -- wake tells subscribers: 'job' one may be claimed, 'report' an end is to be
@@ -89,11 +105,40 @@ local function wake(text) redis.call('PUBLISH', base .. 'wake', text) end
 
 local function group_of(h) return (h.inst or '') .. '\t' .. (h.repo or '') end
 
-local function busy(name) return tonumber(redis.call('HGET', base .. 'busy', name) or '0') end
+-- read makes fields of a hash known in a table.
+local function read(key, known, names)
+  local missing = {}
+  for _, name in ipairs(names) do
+    if known[name] == nil then missing[#missing + 1] = name end
+  end
+  if #missing == 0 then return end
+  local values = redis.call('HMGET', base .. key, unpack(missing))
+  for i, name in ipairs(missing) do known[name] = values[i] end
+end
 
-local function add_busy(name, by)
-  if redis.call('HINCRBY', base .. 'busy', name, by) <= 0 then
-    redis.call('HDEL', base .. 'busy', name)
+local function busy(name)
+  read('busy', running, {name})
+  return tonumber(running[name] or 0)
+end
+
+local function add_busy(group, inst, by)
+  local names = {'g:' .. group, 'i:' .. inst, 'all'}
+  read('busy', running, names)
+  for _, name in ipairs(names) do
+    running[name] = tonumber(running[name] or 0) + by
+    running_changed[name] = true
+  end
+end
+
+local function served(name)
+  read('served', turns, {name})
+  return turns[name]
+end
+
+local function forget_served(name)
+  if served(name) then
+    redis.call('HDEL', base .. 'served', name)
+    turns[name] = false
   end
 end
 
@@ -115,15 +160,17 @@ local function turn(served, head)
   return t
 end
 
-local function settle_inst(inst)
+-- settle_inst puts an installation where it belongs in the line. group and head
+-- are one of its groups and the first job of that, if they are known.
+local function settle_inst(inst, group, head)
   local first = redis.call('ZRANGE', base .. 'groups:' .. inst, 0, 0, 'WITHSCORES')
   if #first == 0 or inst_full(inst) then
     redis.call('ZREM', base .. 'insts', inst)
-    if #first == 0 and busy('i:' .. inst) == 0 then redis.call('HDEL', base .. 'served', 'i:' .. inst) end
+    if #first == 0 and busy('i:' .. inst) == 0 then forget_served('i:' .. inst) end
     return false
   end
-  local head = redis.call('ZRANGE', base .. 'ready:' .. first[1], 0, 0)
-  local at = turn(redis.call('HGET', base .. 'served', 'i:' .. inst), {head[1], first[2]})
+  if first[1] ~= group then head = redis.call('ZRANGE', base .. 'ready:' .. first[1], 0, 0) end
+  local at = turn(served('i:' .. inst), {head[1], first[2]})
   redis.call('ZADD', base .. 'insts', int(at), inst)
   return true
 end
@@ -132,16 +179,40 @@ end
 -- after anything that changes its jobs or how many of them run. It reports
 -- whether a job of the installation can be claimed.
 local function settle(group)
+  moved[group] = nil
   local inst = string.match(group, '^(.-)\t')
+  read('busy', running, {'g:' .. group, 'i:' .. inst})
+  read('served', turns, {'g:' .. group, 'i:' .. inst})
   local head = redis.call('ZRANGE', base .. 'ready:' .. group, 0, 0, 'WITHSCORES')
   if #head == 0 or group_full(group) then
     redis.call('ZREM', base .. 'groups:' .. inst, group)
-    if #head == 0 and busy('g:' .. group) == 0 then redis.call('HDEL', base .. 'served', 'g:' .. group) end
-  else
-    local at = turn(redis.call('HGET', base .. 'served', 'g:' .. group), head)
-    redis.call('ZADD', base .. 'groups:' .. inst, int(at), group)
+    if #head == 0 and busy('g:' .. group) == 0 then forget_served('g:' .. group) end
+    return settle_inst(inst)
   end
-  return settle_inst(inst)
+  redis.call('ZADD', base .. 'groups:' .. inst, int(turn(served('g:' .. group), head)), group)
+  return settle_inst(inst, group, head)
+end
+
+-- in_line reports whether a group and its installation have their places. When a
+-- job has only stopped running, they then keep them.
+local function in_line(group)
+  local inst = string.match(group, '^(.-)\t')
+  return redis.call('ZSCORE', base .. 'groups:' .. inst, group) and redis.call('ZSCORE', base .. 'insts', inst)
+end
+
+-- settle_moved settles the groups of all jobs that were moved, and wakes workers
+-- if a job may be claimed that could not be before.
+local function settle_moved()
+  local claimable = false
+  for group, how in pairs(moved) do
+    if how == 'ended' and in_line(group) then
+      moved[group] = nil
+      claimable = claimable or limit.total >= 0
+    else
+      claimable = settle(group) and how ~= 'claimed' or claimable
+    end
+  end
+  if claimable then wake('job') end
 end
 
 local function turn_of(h) return tonumber(h.enqueued) - tonumber(h.prio) * ageing end
@@ -167,22 +238,24 @@ local function move(id, h, to, score, why)
     redis.call('ZREM', base .. 'ready:' .. group, h.prio .. id)
     count('depth:' .. h.prio, -1)
   elseif from == 'running' then
-    add_busy('g:' .. group, -1)
-    add_busy('i:' .. inst, -1)
-    add_busy('all', -1)
+    add_busy(group, inst, -1)
     redis.call('HDEL', base .. 'claims', h.token)
   end
   if to == 'queued' then
     redis.call('ZADD', base .. 'ready:' .. group, int(turn_of(h)), h.prio .. id)
     count('depth:' .. h.prio)
   elseif to == 'running' then
-    add_busy('g:' .. group, 1)
-    add_busy('i:' .. inst, 1)
-    add_busy('all', 1)
+    add_busy(group, inst, 1)
   end
   redis.call('ZADD', base .. 'state:' .. to, int(score), id)
   set(id, h, {state = to, due = int(score), since = int(now), history = past(h, to, why)})
-  if settle(group) and to ~= 'running' then wake('job') end
+  local how = 'waits'
+  if to == 'running' then
+    how = 'claimed'
+  elseif from == 'running' and to ~= 'queued' then
+    how = 'ended'
+  end
+  if not moved[group] or moved[group] == 'ended' or how == 'waits' then moved[group] = how end
 end
 
 local function link(id, h)
@@ -269,10 +342,46 @@ end
 
 -- all is a job as the caller wants it: its fields, then its payload.
 local function all(id)
-  local flat = redis.call('HGETALL', base .. 'job:' .. id)
+  local flat = {}
+  for k, v in pairs(get(id)) do
+    flat[#flat + 1] = k
+    flat[#flat + 1] = tostring(v)
+  end
   flat[#flat + 1] = 'id'
   flat[#flat + 1] = id
   flat[#flat + 1] = 'payload'
   flat[#flat + 1] = redis.call('GET', base .. 'payload:' .. id) or ''
   return flat
+end
+
+-- flush writes what the operation changed.
+local function flush()
+  settle_moved()
+  for id, fields in pairs(changed) do
+    local args = {}
+    for k, v in pairs(fields) do
+      args[#args + 1] = k
+      args[#args + 1] = v
+    end
+    if #args > 0 then redis.call('HSET', base .. 'job:' .. id, unpack(args)) end
+  end
+  for id, fields in pairs(cleared) do
+    local args = {}
+    for k in pairs(fields) do
+      if jobs[id][k] == nil then args[#args + 1] = k end
+    end
+    if #args > 0 then redis.call('HDEL', base .. 'job:' .. id, unpack(args)) end
+  end
+  for name, by in pairs(counts) do redis.call('HINCRBY', base .. 'count', name, by) end
+  local some, none = {}, {}
+  for name in pairs(running_changed) do
+    if running[name] > 0 then
+      some[#some + 1] = name
+      some[#some + 1] = int(running[name])
+    else
+      none[#none + 1] = name
+    end
+  end
+  if #some > 0 then redis.call('HSET', base .. 'busy', unpack(some)) end
+  if #none > 0 then redis.call('HDEL', base .. 'busy', unpack(none)) end
 end
