@@ -10,7 +10,9 @@
 // ships as @octokit/openapi 23.0.2) and from GitHub's public webhook examples
 // (@octokit/webhooks-examples 7.6.1), not from what one client happens to send. An answer carries all fields that
 // the description requires, errors have GitHub's form (message, errors,
-// documentation_url), and writes are checked as GitHub checks them.
+// documentation_url), and writes are checked as GitHub checks them. Every test
+// that starts a server through internal/conformance holds all of that against
+// the description.
 //
 // Where GitHub's rule depends on things that a test cannot see, this package
 // takes the stricter reading: an installation token needs the permission that
