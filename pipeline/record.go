@@ -80,6 +80,8 @@ func nextStep(s *session.Session) string {
 			return s.Question.Text
 		}
 		return "Give more context with --symptom and resume with --continue " + s.ID + "."
+	case session.ResultDuplicate:
+		return "Go on where the same failure was investigated, or use /debug retry to have it investigated here too."
 	case session.ResultStopped:
 		return "Resume with --continue " + s.ID + "; raise --max-runs or --timeout if a limit stopped it."
 	}

@@ -20,8 +20,8 @@ const (
 // ended, as against one that somebody cancelled.
 var errDeadline = errors.New("time limit of the session is reached")
 
-// Deps are the adapters that a session needs; see ports.go. Logs and Progress
-// may be nil.
+// Deps are the adapters that a session needs; see ports.go. Logs, Incidents and
+// Progress may be nil.
 type Deps struct {
 	Workspace    Workspace
 	Runner       Runner
@@ -32,6 +32,7 @@ type Deps struct {
 	Store        Store
 	Clock        Clock
 	Logs         LogSource
+	Incidents    Incidents
 	// Progress gets one line per transition, for a terminal.
 	Progress func(line string)
 }

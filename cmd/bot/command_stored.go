@@ -113,9 +113,17 @@ func (w *worker) stored(ctx context.Context, e index.Entry) (*session.Session, e
 	return s, err
 }
 
-// remember puts a session into the index, under its thread too.
+// remember puts a session into the index, under its thread too. With no seen
+// jobs those that were noted before stay.
 func (w *worker) remember(ctx context.Context, c *queue.Claim, s *session.Session, seen []string) error {
 	src := s.Source
+	if seen == nil {
+		before, _, err := w.index.Session(ctx, s.ID)
+		if err != nil {
+			return err
+		}
+		seen = before.Seen
+	}
 	var keys []string
 	for _, n := range []int{src.Issue, src.PR, s.Published.PR} {
 		if n > 0 {

@@ -26,6 +26,7 @@ type investigation struct {
 	ownCode   string // see executor
 	publisher pipeline.Publisher
 	logs      pipeline.LogSource
+	incidents pipeline.Incidents // may be nil
 	clock     pipeline.Clock
 	progress  func(line string)
 	seen      func(session.Trial, session.Observation)
@@ -52,7 +53,7 @@ func (i investigation) run(ctx context.Context) (err error) {
 	return pipeline.Run(ctx, s, pipeline.Deps{
 		Workspace: w, Runner: runner{lab}, History: runner{lab},
 		Investigator: experiment.NewInvestigator(lab), Fixer: fixer{experiment.NewFixer(lab), lab},
-		Publisher: i.publisher, Store: i.store, Clock: i.clock, Logs: i.logs, Progress: i.progress,
+		Publisher: i.publisher, Store: i.store, Clock: i.clock, Logs: i.logs, Incidents: i.incidents, Progress: i.progress,
 	})
 }
 

@@ -21,6 +21,7 @@ import (
 	"culprit/internal/sandbox"
 	"culprit/internal/session"
 	"culprit/internal/telemetry"
+	"culprit/pipeline"
 	"culprit/queue"
 )
 
@@ -67,12 +68,15 @@ func errText(err error) string {
 // outcome maps an error to what the queue does with the job (GH4).
 func (w *worker) outcome(ctx context.Context, summary string, err error) queue.Outcome {
 	var user *session.UserError
+	var wait *pipeline.WaitError
 	switch {
 	case err == nil:
 		return queue.Finished(summary)
 	case ctx.Err() != nil:
 		// Stopped from outside: the pool knows why, and what to do.
 		return queue.GiveBack()
+	case errors.As(err, &wait):
+		return queue.SnoozeUntil(wait.Until, wait.Error())
 	case github.RetryAfter(err) > 0:
 		return queue.SnoozeUntil(w.now().Add(github.RetryAfter(err)), "GitHub's rate limit")
 	case errors.Is(err, github.ErrGone):
@@ -117,6 +121,9 @@ func (w *worker) do(ctx context.Context, c *queue.Claim, log *slog.Logger) (stri
 	if err := keep(folder, c, c.Fence); err != nil {
 		return "", err
 	}
+	if err := w.remember(ctx, c, s, nil); err != nil {
+		return "", err
+	}
 	s.Attempt = c.Fence
 	log = log.With("session", s.ID)
 	log.Info("session opened", "state", s.State)
@@ -124,6 +131,9 @@ func (w *worker) do(ctx context.Context, c *queue.Claim, log *slog.Logger) (stri
 		return refused.What, w.refuse(ctx, c, repo, folder, s, refused)
 	}
 	err = w.investigate(ctx, c, repo, folder, s, log)
+	if err == nil && s.Done() {
+		err = w.ended(ctx, c, repo, s)
+	}
 	// From here on the pool ends the claim: nobody may take this for a dead worker's.
 	err = errors.Join(err, keep(folder, c, 0))
 	if s.Done() && err == nil {
@@ -160,9 +170,11 @@ func (w *worker) investigate(ctx context.Context, c *queue.Claim, repo *github.R
 		return err
 	}
 	defer pub.Close()
+	ci := &ciLogs{repo: repo}
 	err = investigation{
 		session: s, store: &checkpointed{Folder: folder, ctx: ctx, claim: c}, runs: folder, mirror: mirror, box: w.box,
-		caches: cacheFolder(w.cfg.Data, mirror), ownCode: w.ownCode, publisher: tolerant{pub, log}, logs: ciLogs{repo}, clock: clock(w.now),
+		caches: cacheFolder(w.cfg.Data, mirror), ownCode: w.ownCode, publisher: linked{tolerant{pub, log}, w}, logs: ci, clock: clock(w.now),
+		incidents: incidents{w, c, repo, mirror, ci},
 		progress: func(line string) {
 			log.Info("progress", "line", printable(line))
 			// The queue shows the last line to operators; a job does not fail for it.
@@ -313,6 +325,12 @@ func (w *worker) fromCI(ctx context.Context, repo *github.Repo, s *session.Sessi
 			}
 		}
 	}
+	if s.Source.Actor == "" {
+		why, err := w.seen(ctx, repo, handlers.CIKey(repo.FullName(), s.Source.SHA), s)
+		if err != nil || why != "" {
+			return nil, why, err
+		}
+	}
 	s.Symptom.Title = ciTitle(s.Source.Ref, s.Source.SHA)
 	return s, "", nil
 }
@@ -342,9 +360,12 @@ func (w *worker) sessionID(c *queue.Claim, title string) string {
 }
 
 // ciLogs fetches the logs of the red jobs of a session.
-type ciLogs struct{ repo *github.Repo }
+type ciLogs struct {
+	repo  *github.Repo
+	names []string // of the red jobs, once they were asked for
+}
 
-func (l ciLogs) Logs(ctx context.Context, s *session.Session) ([]pipelineLog, error) {
+func (l *ciLogs) Logs(ctx context.Context, s *session.Session) ([]pipelineLog, error) {
 	src := s.Source
 	if src.Issue > 0 && src.PR == 0 && src.Run == 0 && src.CheckRun == 0 && src.CheckSuite == 0 {
 		return nil, nil // an issue is about the default branch, red or not
@@ -355,6 +376,7 @@ func (l ciLogs) Logs(ctx context.Context, s *session.Session) ([]pipelineLog, er
 	}
 	var out []pipelineLog
 	for _, j := range jobs {
+		l.names = append(l.names, j.Name)
 		if j.ID == 0 {
 			out = append(out, pipelineLog{Name: j.Name, Content: []byte(j.Output), Note: "GitHub does not have it: another CI service ran the job"})
 			continue

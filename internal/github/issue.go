@@ -99,6 +99,7 @@ type PullRequest struct {
 	Author   string
 	State    string // open or closed
 	Merged   bool
+	MergeSHA string // of the merge, once merged
 	Draft    bool
 	HeadSHA  string
 	HeadRef  string
@@ -161,7 +162,7 @@ func (r *Repo) pulls(ctx context.Context, branch, state string) ([]*PullRequest,
 func pullOf(p *gh.PullRequest) *PullRequest {
 	return &PullRequest{
 		Number: p.GetNumber(), Title: p.GetTitle(), Author: p.GetUser().GetLogin(), State: p.GetState(),
-		Merged: p.GetMerged() || !p.GetMergedAt().IsZero(), Draft: p.GetDraft(),
+		Merged: p.GetMerged() || !p.GetMergedAt().IsZero(), MergeSHA: p.GetMergeCommitSHA(), Draft: p.GetDraft(),
 		HeadSHA: p.GetHead().GetSHA(), HeadRef: p.GetHead().GetRef(), HeadRepo: p.GetHead().GetRepo().GetFullName(),
 		HeadPushed: p.GetHead().GetRepo().GetPushedAt().Time, BaseRef: p.GetBase().GetRef(), HTMLURL: p.GetHTMLURL(), Body: p.GetBody(),
 	}

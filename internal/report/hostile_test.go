@@ -92,6 +92,12 @@ func TestForeignTextCannotAct(t *testing.T) {
 			ownWeb = "none://"
 		}
 		own := []string{fmt.Sprintf("#%d", c.Session.Published.PR), fmt.Sprintf("#%d", c.Session.Source.Issue)}
+		if in := c.Session.Incident; in != nil {
+			own = append(own, fmt.Sprintf("#%d", in.FixPR), fmt.Sprintf("#%d", in.PR))
+		}
+		for _, x := range c.Session.Sightings {
+			own = append(own, fmt.Sprintf("#%d", x.PR))
+		}
 		check := CheckRun(c.Session)
 		for name, md := range map[string]string{
 			"comment": Comment(c.Session), "pull": PullRequest(c.Session).Body, "check": check.Summary, "check text": check.Text,

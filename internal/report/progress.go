@@ -10,7 +10,8 @@ import (
 
 // doing says what goes on in each stage, and what comes after it.
 var doing = map[string][2]string{
-	"intake":      {"reading the symptom", "resolve the revisions"},
+	"intake":      {"reading the symptom", "look for the same failure elsewhere"},
+	"incident":    {"looking for the same failure elsewhere", "resolve the revisions"},
 	"checkout":    {"resolving revisions", "reproduce the failure"},
 	"reproduce":   {"reproducing the failure", "search the history for a commit that passes"},
 	"archaeology": {"searching the history for a commit that passes", "rank hypotheses"},
@@ -34,6 +35,9 @@ func (v *view) elapsed() time.Duration {
 // progressText is the headline of a running session.
 func (v *view) progressText() string {
 	s := "Investigating · "
+	if v.waits() {
+		return "Waiting for the session that investigates the same failure · " + duration(v.elapsed())
+	}
 	wave := v.Wave(1)
 	done := func(rows []session.Task) (n int) {
 		for _, t := range rows {
@@ -143,6 +147,9 @@ func (v *view) HealthLine() string {
 func (v *view) Doing() string {
 	if len(v.Wave(1)) > 0 {
 		return ""
+	}
+	if v.waits() {
+		return v.waitingText()
 	}
 	if v.Title() == "" {
 		return ""

@@ -166,6 +166,8 @@ func (v *view) headlineText() string {
 		}
 	case session.ResultInconclusive:
 		parts = []string{"Nothing confirmed", v.verdictCountText()}
+	case session.ResultDuplicate:
+		parts = []string{"Same failure as elsewhere", v.foundElsewhereText()}
 	case session.ResultStopped:
 		parts = []string{"Stopped", cut(line(v.Reason), 160)}
 		if v.RootCause != nil {
@@ -252,6 +254,8 @@ func (v *view) Lead() string {
 		return v.notReproducedLead()
 	case v.Result == session.ResultInconclusive:
 		return v.Test() + " fails here (" + v.reproducedText() + "), and no experiment showed why."
+	case v.Result == session.ResultDuplicate:
+		return v.elsewhereLead()
 	case v.Result == session.ResultStopped:
 		s := "The investigation did not come to its end"
 		if len(line(v.Reason)) > 160 {

@@ -1,0 +1,53 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"culprit/internal/session"
+)
+
+// Incidents knows what other sessions investigate.
+type Incidents interface {
+	// Same looks for a session about the same failure whose result holds here
+	// too. Nil: there is none, and this session investigates. A *WaitError: one
+	// is at work, and s.Incident names it.
+	Same(ctx context.Context, s *session.Session) (*session.Incident, error)
+}
+
+// WaitError ends Run for now: the session waits for another one and is to be
+// run again at the given time, or earlier when that one has ended.
+type WaitError struct {
+	Until time.Time
+	For   string // a session's ID
+}
+
+func (e *WaitError) Error() string {
+	return fmt.Sprintf("wait for session %s, which investigates the same failure", e.For)
+}
+
+// incident ends a session whose failure another one has explained: the same
+// failure on several branches or pull requests is investigated once.
+func incident(ctx context.Context, e *env) (Outcome, error) {
+	if e.Incidents == nil {
+		return Advance{}, nil
+	}
+	s := e.s
+	waiting := s.Incident != nil
+	found, err := e.Incidents.Same(ctx, s)
+	if err != nil {
+		if s.Incident != nil && !waiting {
+			// People see what is waited for before the worker turns away.
+			if shown := e.Publisher.Progress(ctx, s); shown != nil {
+				return nil, shown
+			}
+		}
+		return nil, err
+	}
+	s.Incident = found
+	if found == nil {
+		return Advance{}, nil
+	}
+	return Stop{session.ResultDuplicate, fmt.Sprintf("session %s investigated the same failure: %s", found.Session, found.Why)}, nil
+}
