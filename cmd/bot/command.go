@@ -39,7 +39,7 @@ func (w *worker) HandleCommand(ctx context.Context, c *queue.Claim) queue.Outcom
 // ReportCommand notes the end of a command that failed for good. Nothing is
 // said on GitHub: the thread is where it failed.
 func (w *worker) ReportCommand(_ context.Context, r *queue.Report) error {
-	w.log.Warn("command was not carried out", "job", r.ID, "repository", r.Repository, "reason", printable(r.Reason))
+	w.log.Warn("command was not carried out", "job", r.ID, "delivery", r.Delivery, "repository", r.Repository, "reason", printable(r.Reason))
 	return nil
 }
 

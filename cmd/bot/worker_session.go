@@ -218,7 +218,7 @@ func (w *worker) abandon(ctx context.Context, info queue.Info, dir string) error
 	if err != nil {
 		return err
 	}
-	w.log.Warn("took job from a worker that died on this machine", "job", info.ID, "session", filepath.Base(dir), "worker", info.Worker, "state", state)
+	w.log.Warn("took job from a worker that died on this machine", "job", info.ID, "delivery", info.Delivery, "session", filepath.Base(dir), "worker", info.Worker, "state", state)
 	return nil
 }
 

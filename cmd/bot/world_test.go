@@ -91,7 +91,7 @@ func (w *world) environ() []string {
 	}, w.env...)
 }
 
-var listening = regexp.MustCompile(`msg="listening for webhooks" address=(\S+)`)
+var listening = regexp.MustCompile(`listening for webhooks"(?: address=|,"address":")([^\s"]+)`)
 
 // launchWeb starts a bot that only takes webhooks, so that jobs stay where they
 // are.
