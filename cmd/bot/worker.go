@@ -21,7 +21,6 @@ import (
 	"culprit/internal/sandbox"
 	"culprit/internal/session"
 	"culprit/internal/telemetry"
-	"culprit/pipeline"
 	"culprit/queue"
 )
 
@@ -65,28 +64,6 @@ func errText(err error) string {
 	return err.Error()
 }
 
-// outcome maps an error to what the queue does with the job (GH4).
-func (w *worker) outcome(ctx context.Context, summary string, err error) queue.Outcome {
-	var user *session.UserError
-	var wait *pipeline.WaitError
-	switch {
-	case err == nil:
-		return queue.Finished(summary)
-	case ctx.Err() != nil:
-		// Stopped from outside: the pool knows why, and what to do.
-		return queue.GiveBack()
-	case errors.As(err, &wait):
-		return queue.SnoozeUntil(wait.Until, wait.Error())
-	case github.RetryAfter(err) > 0:
-		return queue.SnoozeUntil(w.now().Add(github.RetryAfter(err)), "GitHub's rate limit")
-	case errors.Is(err, github.ErrGone):
-		return queue.Finished("the repository or installation is gone")
-	case errors.Is(err, github.ErrForbidden), errors.Is(err, checkout.ErrAccess), errors.As(err, &user):
-		return queue.GiveUp(err)
-	}
-	return queue.RetryLater(err, 0)
-}
-
 // do finds or makes the job's session and runs it.
 func (w *worker) do(ctx context.Context, c *queue.Claim, log *slog.Logger) (string, error) {
 	req, err := handlers.DecodeRequest(c.Payload)
@@ -100,7 +77,7 @@ func (w *worker) do(ctx context.Context, c *queue.Claim, log *slog.Logger) (stri
 	if req.Kind == handlers.KindSettings {
 		return w.checkSettings(ctx, c, repo, req)
 	}
-	folder, s, err := w.open(c)
+	folder, s, err := w.open(ctx, c)
 	if err != nil {
 		return "", err
 	}
@@ -125,6 +102,11 @@ func (w *worker) do(ctx context.Context, c *queue.Claim, log *slog.Logger) (stri
 		return "", err
 	}
 	s.Attempt = c.Fence
+	// Before anything of it is visible, or the end of a job that never came
+	// beyond its clone could not be told.
+	if err := (&checkpointed{Folder: folder, ctx: ctx, claim: c}).Save(s); err != nil {
+		return "", err
+	}
 	log = log.With("session", s.ID)
 	log.Info("session opened", "state", s.State)
 	if refused != nil {

@@ -96,13 +96,16 @@ func (w *worker) Report(ctx context.Context, r *queue.Report) error {
 		return err
 	}
 	repo, err := w.app.Repo(ctx, req.Installation, req.Owner, req.Repo)
-	if errors.Is(err, github.ErrGone) {
-		return nil
+	s.State, s.Result, s.Reason = session.StateDone, session.ResultStopped, endOf(r)
+	if errors.Is(err, github.ErrGone) || (err == nil && repo.Archived) {
+		return w.closeLocal(s) // nobody can be told any more
 	}
 	if err != nil {
 		return err
 	}
-	s.State, s.Result, s.Reason = session.StateDone, session.ResultStopped, endOf(r)
+	if s.SupersededBy, err = w.newer(ctx, r); err != nil {
+		return err
+	}
 	pub, err := w.publisher(repo, s, nil, nil)
 	if err != nil {
 		return err
@@ -112,6 +115,19 @@ func (w *worker) Report(ctx context.Context, r *queue.Report) error {
 		return err
 	}
 	return w.closeLocal(s)
+}
+
+// newer is the commit whose job superseded another; empty when it was not, or
+// is not known any more.
+func (w *worker) newer(ctx context.Context, r *queue.Report) (string, error) {
+	if r.State != queue.Superseded || r.Replaced == "" {
+		return "", nil
+	}
+	info, err := w.queue.Show(ctx, r.Replaced)
+	if errors.Is(err, queue.ErrNotFound) {
+		return "", nil
+	}
+	return info.SHA, err
 }
 
 // closeLocal ends the session in this machine's folder too, if it is here, so

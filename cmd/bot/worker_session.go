@@ -36,8 +36,8 @@ type kept struct {
 
 // open finds the session of a job that ran before: in this machine's folders,
 // else in the job's checkpoint. All results nil: there is none.
-func (w *worker) open(c *queue.Claim) (*session.Folder, *session.Session, error) {
-	folder, s, err := w.local(c)
+func (w *worker) open(ctx context.Context, c *queue.Claim) (*session.Folder, *session.Session, error) {
+	folder, s, err := w.local(ctx, c)
 	if err != nil || (folder != nil && len(c.Resume) == 0) {
 		return folder, s, err
 	}
@@ -86,7 +86,11 @@ func peek(archive []byte) (*session.Session, []byte, error) {
 }
 
 // local looks for an unfinished session of the job on this machine.
-func (w *worker) local(c *queue.Claim) (*session.Folder, *session.Session, error) {
+//
+// One of another job on the same is taken over only if the queue has lost that
+// job. A job that it knows tells its own end: to go on with the session of one
+// that was called off would let that end overwrite this one's result.
+func (w *worker) local(ctx context.Context, c *queue.Claim) (*session.Folder, *session.Session, error) {
 	paths, err := filepath.Glob(filepath.Join(w.sessionsDir(), "*", jobFile))
 	if err != nil {
 		return nil, nil, err
@@ -95,6 +99,15 @@ func (w *worker) local(c *queue.Claim) (*session.Folder, *session.Session, error
 		k, err := readKept(p)
 		if err != nil || k.Key != c.Key || (k.SHA != c.SHA && c.SHA != "") {
 			continue
+		}
+		if k.JobID != c.ID {
+			_, err := w.queue.Show(ctx, k.JobID)
+			if err == nil {
+				continue
+			}
+			if !errors.Is(err, queue.ErrNotFound) {
+				return nil, nil, err
+			}
 		}
 		folder, err := session.OpenFolder(filepath.Dir(p), w.redactor.Bytes)
 		if errors.Is(err, session.ErrBusy) {

@@ -262,6 +262,9 @@ func (v *view) Lead() string {
 			s += ": " + prose(cut(line(v.Reason), v.cell))
 		}
 		s = sentence(s)
+		if hexID.MatchString(v.SupersededBy) {
+			s += " It goes on at " + v.commit(session.Commit{SHA: v.SupersededBy}) + ", the newer commit."
+		}
 		if v.Reproduction != nil && v.Reproduction.Reproduced {
 			s += " Known so far: " + v.Test() + " fails here (" + v.reproducedText() + ")."
 		} else {

@@ -181,12 +181,15 @@ type Session struct {
 	Incident  *Incident  `json:"incident,omitempty"`
 	Sightings []Sighting `json:"sightings,omitempty"`
 
-	Result     Result     `json:"result,omitempty"`
-	Reason     string     `json:"reason,omitempty"` // why stopped, not reproduced, no fix
-	Question   *Question  `json:"question,omitempty"`
-	Confidence Confidence `json:"confidence"`
-	NotChecked []string   `json:"not_checked,omitempty"`
-	NextStep   string     `json:"next_step,omitempty"` // QD18
+	Result Result `json:"result,omitempty"`
+	Reason string `json:"reason,omitempty"` // why stopped, not reproduced, no fix
+	// SupersededBy is the newer commit of the branch that took this one's
+	// place (GH2).
+	SupersededBy string     `json:"superseded_by,omitempty"`
+	Question     *Question  `json:"question,omitempty"`
+	Confidence   Confidence `json:"confidence"`
+	NotChecked   []string   `json:"not_checked,omitempty"`
+	NextStep     string     `json:"next_step,omitempty"` // QD18
 
 	DiagnosisRetries int        `json:"diagnosis_retries"`
 	CrossPhaseLoops  int        `json:"cross_phase_loops"`
