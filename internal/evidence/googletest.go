@@ -95,6 +95,15 @@ func (g *googleTest) tag(tag, rest string, l line) bool {
 		g.crashed()
 		g.active, g.listing = true, false
 		g.out.use(frameworkGoogleTest)
+		if strings.ContainsAny(rest, " \t") { // Busted puts the result on the same line
+			if name, ok := strings.CutSuffix(rest, " OK"); ok {
+				if i := strings.LastIndex(name, ": "); i > 0 {
+					g.out.pass(frameworkGoogleTest, "", name[:i])
+				}
+			}
+			g.current, g.block = "", nil
+			return true
+		}
 		g.current, g.from, g.block = strings.Clone(cut(rest, maxName)), l.from, nil
 	case "OK":
 		if g.current == "" {

@@ -120,7 +120,7 @@ func (j *jest) open(title string, l line) {
 	b := &jsBlock{Failure: session.Failure{Framework: frameworkJest, Package: j.file, From: l.from, To: l.to}}
 	switch {
 	case title == "Test suite failed to run":
-	case title == "Console", strings.HasSuffix(title, " Warning"), strings.HasPrefix(title, "Validation "), strings.HasPrefix(title, "Cannot log after tests"):
+	case strings.TrimSpace(title) == "Console", strings.HasSuffix(title, " Warning"), strings.HasPrefix(title, "Validation "), strings.HasPrefix(strings.TrimSpace(title), "Cannot log after tests"):
 		b.Framework = "" // not a failure
 	default:
 		b.Test = strings.Clone(cut(title, maxName))

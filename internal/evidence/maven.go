@@ -16,6 +16,7 @@ type maven struct {
 	block  *javaBlock
 	counts bool // inside "Results:"
 	ran    int
+	class  string // whose results follow: newer versions name the method alone
 }
 
 // javaBlock is a failed test with its exception.
@@ -42,6 +43,9 @@ func (m *maven) line(l line) bool {
 		}
 	}
 	if i := strings.Index(t, "<<< "); i > 0 && (strings.HasPrefix(t[i:], "<<< FAILURE!") || strings.HasPrefix(t[i:], "<<< ERROR!")) {
+		if strings.HasPrefix(t, "Tests run: ") {
+			return m.totals(t)
+		}
 		if m.open(t[:i], l) {
 			return true
 		}
@@ -82,8 +86,8 @@ func (m *maven) line(l line) bool {
 // "adds(com.ex.CartTest)  Time elapsed: 0.01 sec ".
 func (m *maven) open(t string, l line) bool {
 	i := strings.Index(t, "Time elapsed: ")
-	if i <= 0 || strings.HasPrefix(t, "Tests run: ") {
-		return strings.HasPrefix(t, "Tests run: ") && m.totals(t)
+	if i <= 0 {
+		return false
 	}
 	name := strings.TrimRight(strings.TrimSuffix(strings.TrimRight(t[:i], " "), "--"), " ")
 	class, test := "", ""
@@ -97,6 +101,8 @@ func (m *maven) open(t string, l line) bool {
 		}
 		if j := strings.LastIndexByte(name[:end], '.'); j > 0 {
 			class, test = name[:j], name[j+1:]
+		} else if m.class != "" && name != m.class {
+			class, test = m.class, name
 		}
 	}
 	m.close()
@@ -200,6 +206,9 @@ func (m *maven) totals(t string) bool {
 	m.close()
 	m.out.use(frameworkMaven)
 	m.ran += n[0] - n[3]
+	if _, class, ok := strings.Cut(t, " in "); ok && byClass {
+		m.class = strings.Clone(cut(class, maxName))
+	}
 	if byClass {
 		m.out.ran += n[0] - n[3]
 	} else if m.counts {
@@ -257,5 +266,5 @@ func (m *maven) busy() bool { return m.block != nil || m.counts }
 
 func (m *maven) end() {
 	m.close()
-	m.counts, m.ran = false, 0
+	m.counts, m.ran, m.class = false, 0, ""
 }

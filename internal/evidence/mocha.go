@@ -147,7 +147,9 @@ func (m *mocha) number(t string, l line) bool {
 
 func (m *mocha) titleLine(t string, l line) {
 	name, last := strings.CutSuffix(t, ":")
-	m.title = append(m.title, strings.Clone(name))
+	if name != "" {
+		m.title = append(m.title, strings.Clone(name))
+	}
 	if !last {
 		return
 	}

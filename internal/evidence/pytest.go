@@ -389,8 +389,8 @@ func (p *pytest) flush() {
 		}
 		if f.Test == "" {
 			f.Test = b.title
-			if len(b.frames) > 0 {
-				f.Test = b.frames[0].File + "::" + strings.ReplaceAll(b.title, ".", "::")
+			if file := pyTestFile(b.frames); file != "" && !strings.HasPrefix(b.title, "[doctest]") {
+				f.Test = file + "::" + strings.ReplaceAll(b.title, ".", "::")
 			}
 		}
 		f.File, f.Line = pyTestPlace(f.Test, f.Stack)
@@ -412,6 +412,21 @@ func (p *pytest) flush() {
 		p.out.fail(f, primary)
 	}
 	p.blocks, p.nodes = nil, nil
+}
+
+// pyTestFile is the file of a test, by its stack: the first whose name is a
+// test's, or the outermost.
+func pyTestFile(outermostFirst []session.Frame) string {
+	for _, fr := range outermostFirst {
+		base := fr.File[strings.LastIndexAny(fr.File, `/\`)+1:]
+		if strings.HasPrefix(base, "test") || strings.HasSuffix(base, "_test.py") || strings.HasSuffix(base, "_tests.py") {
+			return fr.File
+		}
+	}
+	if len(outermostFirst) > 0 {
+		return outermostFirst[0].File
+	}
+	return ""
 }
 
 // pyTitle is the title of a test's block.
