@@ -10,7 +10,7 @@ BENCHTIME ?= 1s
 DURATION ?= 10s
 BIN := bin/culprit
 
-.PHONY: help demo test check openapi conformance lint vuln bench bench-go bench-queue bench-backlog bench-webhook eval-culprit fuzz build image clean
+.PHONY: help demo test check openapi conformance lint vuln bench bench-go bench-queue bench-backlog bench-webhook eval-culprit eval-logs bench-logs fuzz build image clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,12 @@ bench-webhook: ## 1,000 deliveries a second for DURATION, next to Probot (needs 
 
 eval-culprit: ## real regressions of public repositories: CLONES=folder of clones (docs/regressions.md)
 	CLONES='$(CLONES)' GO='$(GO)' scripts/eval-culprit $(CASES)
+
+eval-logs: ## precision and recall of named failing tests on real public logs (docs/logs.md)
+	@logs=$$(scripts/fetch-logs) && $(GO) test -count=1 -run '^TestRealLogs' ./internal/evidence -v -logs "$$logs" | grep -v '^=== '
+
+bench-logs: ## MB/s and peak memory on a 1 GiB mixed log, beside ripgrep (after eval-logs)
+	@GO='$(GO)' scripts/bench-logs
 
 fuzz: ## each fuzz target for FUZZTIME (default 30s)
 	@$(GO) list ./... | while read -r pkg; do \

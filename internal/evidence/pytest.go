@@ -58,6 +58,11 @@ func (p *pytest) line(l line) bool {
 			p.open(title, l)
 			return true
 		}
+	case ' ':
+		if title, ok := pyLongTitle(s); ok && (p.section == "failures" || p.section == "errors") {
+			p.open(title, l)
+			return true
+		}
 	case 'c':
 		if strings.HasPrefix(s, "collected ") || strings.HasPrefix(s, "collecting ... collected ") {
 			if strings.Contains(s, "collected 0 items") && !strings.Contains(s, " error") {
@@ -95,6 +100,23 @@ func (p *pytest) line(l line) bool {
 func (p *pytest) use() {
 	p.active = true
 	p.out.use(frameworkPytest)
+}
+
+// pyLongTitle takes a title that leaves no room for the rule around it:
+// " TestCart.test_adds[a long parameter] _".
+func pyLongTitle(s string) (string, bool) {
+	t := strings.TrimSuffix(s[1:], "_")
+	if t == "" || t[0] == ' ' || t[len(t)-1] != ' ' {
+		return "", false
+	}
+	t = t[:len(t)-1]
+	name, _, params := strings.Cut(t, "[")
+	for i := 0; i < len(name); i++ {
+		if !isAlnum(name[i]) && name[i] != '.' {
+			return "", false
+		}
+	}
+	return t, strings.HasSuffix(t, "]") == params && strings.Contains(name, "test")
 }
 
 // banner is the title between two runs of c: "=== FAILURES ===".
@@ -364,7 +386,7 @@ func (p *pytest) flush() {
 		}
 		for i := range p.nodes {
 			n := &p.nodes[i]
-			if n.used || !(b.collecting && n.id == b.title || !b.collecting && pyTitle(n.id) == b.title) {
+			if n.used || !(b.collecting && n.id == b.title || !b.collecting && pyTitle(n.id) == strings.TrimPrefix(b.title, "[doctest] ")) {
 				continue
 			}
 			n.used, f.Test = true, n.id
