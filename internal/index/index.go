@@ -2,6 +2,8 @@
 // command finds the session of its thread, a red run of many jobs is looked at
 // once, and the same failure on several branches is one incident (GH2, CR22).
 //
+// docs/architecture.md tells how one failure comes to be investigated once.
+//
 // It holds IDs and short facts, and is no truth: the session's folder and its
 // checkpoint are. Entries lapse after a month without use. Losing all of it
 // costs a repeated investigation and nothing else.
