@@ -39,6 +39,7 @@ func newBubblewrap(opts Options) (*bubblewrap, error) {
 		return nil, fmt.Errorf("%w: find bwrap: %w", ErrUnavailable, err)
 	}
 	sweep()
+	sweepTemporary()
 	b := &bubblewrap{path: path, host: env, tools: discover(env, opts.Toolchains), noUserns: true}
 	why := b.works()
 	if why != "" {
@@ -54,13 +55,13 @@ func newBubblewrap(opts Options) (*bubblewrap, error) {
 
 // works runs a trivial command; the answer is empty or why it failed.
 func (b *bubblewrap) works() string {
-	dir, err := os.MkdirTemp("", "culprit-")
+	private, err := newTemporary()
 	if err != nil {
 		return err.Error()
 	}
-	defer os.RemoveAll(dir)
+	defer private.remove()
 	var out strings.Builder
-	res, err := b.Run(context.Background(), Command{Argv: []string{"true"}, Dir: dir, Output: &out, Timeout: selfTestTimeout})
+	res, err := b.Run(context.Background(), Command{Argv: []string{"true"}, Dir: private.dir, Output: &out, Timeout: selfTestTimeout})
 	switch {
 	case err != nil:
 		return err.Error()

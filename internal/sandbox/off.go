@@ -21,6 +21,7 @@ var _ Sandbox = (*off)(nil)
 
 func newOff(opts Options) *off {
 	sweep()
+	sweepTemporary()
 	env := opts.environ()
 	return &off{host: env, tools: discover(env, opts.Toolchains)}
 }
@@ -37,12 +38,12 @@ func (o *off) Run(ctx context.Context, cmd Command) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	private, err := os.MkdirTemp("", "culprit-")
+	private, err := newTemporary()
 	if err != nil {
-		return Result{}, fmt.Errorf("make the command's own folder: %w", err)
+		return Result{}, err
 	}
-	defer removeAll(private)
-	home, tmp := filepath.Join(private, "home"), filepath.Join(private, "tmp")
+	defer private.remove()
+	home, tmp := filepath.Join(private.dir, "home"), filepath.Join(private.dir, "tmp")
 	for _, dir := range []string{home, tmp} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return Result{}, fmt.Errorf("make the command's own folder: %w", err)

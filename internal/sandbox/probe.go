@@ -39,13 +39,13 @@ func Probe(ctx context.Context) []Finding {
 // SelfTest tries to break out of box in the simplest ways. A service that runs
 // strangers' code calls it at start and refuses to work unless all are OK.
 func SelfTest(ctx context.Context, box Sandbox) []Finding {
-	dir, err := os.MkdirTemp("", "culprit-probe-")
+	private, err := newTemporary()
 	if err != nil {
 		return []Finding{{Name: box.Name(), Detail: err.Error(), Remedy: "make the folder for temporary files writable"}}
 	}
-	defer removeAll(dir)
-	tree := filepath.Join(dir, "tree")
-	secret := filepath.Join(dir, "secret")
+	defer private.remove()
+	tree := filepath.Join(private.dir, "tree")
+	secret := filepath.Join(private.dir, "secret")
 	if err := errors.Join(os.Mkdir(tree, 0o755), os.WriteFile(secret, []byte("canary"), 0o600)); err != nil {
 		return []Finding{{Name: box.Name(), Detail: err.Error(), Remedy: "make the folder for temporary files writable"}}
 	}
