@@ -27,7 +27,8 @@ type Cache struct {
 }
 
 // OpenCache opens or makes the cache at dir (absolute) and removes the
-// worktrees that killed processes left in it. Close it at the end.
+// worktrees and half-made mirrors that killed processes left in it. Close it at
+// the end.
 func OpenCache(dir string) (*Cache, error) {
 	if !filepath.IsAbs(dir) {
 		return nil, fmt.Errorf("open cache %q: give an absolute path", dir)
@@ -68,7 +69,23 @@ func (c *Cache) prune() {
 		}
 		l.release()
 	}
+	locks, _ = filepath.Glob(filepath.Join(c.dir, "mirrors", "*.lock"))
+	for _, path := range locks {
+		mirror := strings.TrimSuffix(path, ".lock")
+		l, err := tryLock(path, true)
+		if err != nil {
+			continue // somebody makes or updates it
+		}
+		if removeTree(mirror+halfMade) == nil && !whole(mirror) {
+			os.Remove(mirror + ".use")
+			os.Remove(path)
+		}
+		l.release()
+	}
 }
+
+// halfMade ends the name of a mirror that is being made.
+const halfMade = ".new"
 
 // Close removes this process's worktrees. Mirrors stay for the next time.
 func (c *Cache) Close() error {

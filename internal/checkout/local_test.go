@@ -179,6 +179,43 @@ func TestTornMirrorIsRebuilt(t *testing.T) {
 	}
 }
 
+func TestOpeningTheCacheRemovesHalfMadeMirrorsOfTheDeadOnly(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "cache")
+	mirrors := filepath.Join(dir, "mirrors")
+	for _, name := range []string{"a.git.new", "b.git.new", "c.git.new", "c.git"} {
+		if err := os.MkdirAll(filepath.Join(mirrors, name, "objects"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"a.git.lock", "a.git.use", "d.git.lock", "c.git.lock", "c.git.use", "c.git/" + complete} {
+		if err := os.WriteFile(filepath.Join(mirrors, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cloning, err := tryLock(filepath.Join(mirrors, "b.git.lock"), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cloning.release()
+	c, err := OpenCache(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	left, err := os.ReadDir(mirrors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range left {
+		names = append(names, e.Name())
+	}
+	if got, want := strings.Join(names, " "), "b.git.lock b.git.new c.git c.git.lock c.git.use"; got != want {
+		t.Errorf("left: %s; want %s", got, want)
+	}
+}
+
 func TestOpeningTheCacheRemovesWorktreesOfTheDeadOnly(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "cache")

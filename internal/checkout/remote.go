@@ -54,7 +54,7 @@ func (m *Mirror) refresh(ctx context.Context, want []string) error {
 	final := m.dir
 	fresh := !whole(final)
 	if fresh {
-		m.dir = final + ".new"
+		m.dir = final + halfMade
 		defer func() { m.dir = final }()
 		if err := makeBare(ctx, m.dir, "sha1"); err != nil {
 			return err
