@@ -49,6 +49,9 @@ func (p *Publisher) showCheck(ctx context.Context, v view, pub *session.Publishe
 		p.check = found
 	}
 	if p.check == nil {
+		if p.cfg.Existing {
+			return nil
+		}
 		if err := p.createCheck(ctx, v); err != nil {
 			return err
 		}

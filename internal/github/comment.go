@@ -94,7 +94,8 @@ func (p *Publisher) places(ctx context.Context, v view) ([]thread, error) {
 
 // commentAt finds the comment or makes it, and sets its text.
 func (p *Publisher) commentAt(ctx context.Context, place thread, v view, pub *session.Published) error {
-	if p.comment == nil {
+	// At the end all are looked at once more, in case two workers made one.
+	if p.comment == nil || v.final {
 		found, err := p.find(ctx, place, v, pub.Comment)
 		if err != nil {
 			return err
@@ -124,6 +125,9 @@ func (p *Publisher) commentAt(ctx context.Context, place thread, v view, pub *se
 		}
 		p.comment = nil
 	}
+	if p.cfg.Existing {
+		return nil
+	}
 	if err := p.allowed(ctx); err != nil {
 		return err
 	}
@@ -142,14 +146,18 @@ func (p *Publisher) find(ctx context.Context, place thread, v view, id int64) (*
 		marker, ok := p.cfg.Texts.FindMarker(c.body)
 		return ok && marker == v.id
 	}
+	var known *posted
 	if id > 0 {
 		c, err := place.get(ctx, id)
 		if err == nil && mine(c) {
-			return &c, nil
+			known = &c
 		}
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return nil, err
 		}
+	}
+	if known != nil && !v.final {
+		return known, nil
 	}
 	// Clocks differ: look a little further back than the session's beginning.
 	since := v.created
@@ -175,6 +183,9 @@ func (p *Publisher) find(ctx context.Context, place thread, v view, id int64) (*
 		if err := place.remove(ctx, c.id); err != nil && !errors.Is(err, ErrNotFound) {
 			p.log.Warn("remove a second comment of the session", "session", v.id, "error", err)
 		}
+	}
+	if first == nil {
+		return known, nil
 	}
 	return first, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	gh "github.com/google/go-github/v62/github"
@@ -14,11 +15,13 @@ import (
 
 // stateLabels are the labels of a session's state: suffix, colour,
 // description.
-var stateLabels = []struct{ suffix, color, description string }{
+var stateLabels = []stateLabel{
 	{labelRunning, "fbca04", "Culprit is investigating"},
 	{labelNeedsYou, "d93f0b", "Culprit needs an answer from a person"},
 	{labelDone, "0e8a16", "Culprit has reported its result"},
 }
+
+type stateLabel struct{ suffix, color, description string }
 
 // showLabel puts the label of the state on the issue and takes the others off.
 // Only issues get one; a pull request has the check run.
@@ -36,6 +39,9 @@ func (p *Publisher) showLabel(ctx context.Context, v view, _ *session.Published)
 	have := map[string]bool{}
 	for _, l := range there {
 		have[strings.ToLower(l.GetName())] = true
+	}
+	if p.cfg.Existing && !slices.ContainsFunc(stateLabels, func(l stateLabel) bool { return have[strings.ToLower(p.cfg.Label+":"+l.suffix)] }) {
+		return nil
 	}
 	for _, l := range stateLabels {
 		name := p.cfg.Label + ":" + l.suffix

@@ -22,6 +22,7 @@ func (p *Publisher) Propose(ctx context.Context, s *session.Session) error {
 	if s.Fix == nil || s.Fix.Patch == "" || len(s.Fix.Conflicts) > 0 || p.cfg.Push == nil {
 		return nil
 	}
+	ctx = p.guard.with(ctx)
 	r := p.cfg.Repo
 	branch := s.Published.Branch
 	if branch == "" {

@@ -20,6 +20,12 @@ type PublisherConfig struct {
 	// Fence is asked before every write; its error ends publishing. A worker
 	// that lost its lease is stopped by it. Nil: always allowed.
 	Fence func(ctx context.Context) error
+	// Hold is how long the fence's answer counts: a write that would be sent
+	// later fails with ErrFenced. Clearly less than the lease. 0: no limit.
+	Hold time.Duration
+	// Existing: only what stands there already is brought up to date, and no
+	// comment, check run or label is made.
+	Existing bool
 
 	Interval time.Duration // between two updates while the session runs (3 s)
 	Label    string        // prefix of the labels that show the state ("debug")
@@ -40,8 +46,9 @@ type Push struct {
 // A Publisher shows one session on one repository. Its methods may be called
 // by one goroutine at a time.
 type Publisher struct {
-	cfg PublisherConfig
-	log *slog.Logger
+	cfg   PublisherConfig
+	log   *slog.Logger
+	guard guard
 
 	mu       sync.Mutex // also held by the delayed update
 	comment  *posted    // nil: not looked for
@@ -70,7 +77,7 @@ func NewPublisher(c PublisherConfig) (*Publisher, error) {
 	if c.Logger == nil {
 		c.Logger = c.Repo.app.cfg.Logger
 	}
-	return &Publisher{cfg: c, log: c.Logger}, nil
+	return &Publisher{cfg: c, log: c.Logger, guard: guard{now: c.Repo.app.now}}, nil
 }
 
 // Progress shows the state while the session runs: the comment on the issue or
@@ -80,6 +87,7 @@ func NewPublisher(c PublisherConfig) (*Publisher, error) {
 func (p *Publisher) Progress(ctx context.Context, s *session.Session) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	ctx = p.guard.with(ctx)
 	v := p.render(s, false)
 	if wait := p.cfg.Interval - p.cfg.Repo.app.now().Sub(p.lastAt); !p.lastAt.IsZero() && wait > 0 {
 		p.putOff(ctx, v, wait)
@@ -99,7 +107,7 @@ func (p *Publisher) Final(ctx context.Context, s *session.Session) error {
 	p.Close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.show(ctx, p.render(s, true), &s.Published)
+	return p.show(p.guard.with(ctx), p.render(s, true), &s.Published)
 }
 
 // Close drops an update that was put off and waits for one that is under way.
@@ -134,8 +142,12 @@ func (p *Publisher) allowed(ctx context.Context) error {
 	if p.cfg.Fence == nil {
 		return nil
 	}
+	asked := p.guard.now()
 	if err := p.cfg.Fence(ctx); err != nil {
 		return fmt.Errorf("%w: %w", ErrFenced, err)
+	}
+	if p.cfg.Hold > 0 {
+		p.guard.allow(asked.Add(p.cfg.Hold))
 	}
 	return nil
 }

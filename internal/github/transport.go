@@ -2,6 +2,7 @@ package github
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -43,7 +44,7 @@ const maxAnswer = 64 << 20
 func (t *retrying) RoundTrip(req *http.Request) (*http.Response, error) {
 	for attempt := 1; ; attempt++ {
 		resp, err := t.try(req)
-		again := attempt < t.attempts && repeatable(req) && req.Context().Err() == nil &&
+		again := attempt < t.attempts && repeatable(req) && !errors.Is(err, ErrFenced) && req.Context().Err() == nil &&
 			(err != nil || resp.StatusCode >= 500 && resp.StatusCode != http.StatusNotImplemented)
 		if !again {
 			return resp, err
@@ -79,6 +80,10 @@ func (t *retrying) try(req *http.Request) (*http.Response, error) {
 		out.Body = body
 	}
 	out.Header.Set("User-Agent", t.agent)
+	if err := guarded(out); err != nil {
+		cancel()
+		return nil, err
+	}
 	resp, err := t.next.RoundTrip(out)
 	if err != nil {
 		cancel()
@@ -107,6 +112,10 @@ type onceKey struct{}
 // annotations of a check run are added anew by each request.
 func once(ctx context.Context) context.Context { return context.WithValue(ctx, onceKey{}, true) }
 
+// tokensPath ends the address where installation tokens are made, a POST that
+// nobody sees.
+const tokensPath = "/access_tokens"
+
 // repeatable reports whether a request does the same when it is sent twice.
 // Updates here always send the whole new value; asking for a token twice gives
 // two tokens, and nobody sees it.
@@ -121,7 +130,7 @@ func repeatable(req *http.Request) bool {
 	case http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPatch, http.MethodDelete:
 		return true
 	case http.MethodPost:
-		return strings.HasSuffix(req.URL.Path, "/access_tokens")
+		return strings.HasSuffix(req.URL.Path, tokensPath)
 	}
 	return false
 }

@@ -256,6 +256,7 @@ type wire struct {
 	cutAt  int               // number of the write that fails; 0: none
 	late   bool              // it reaches GitHub, only its answer is lost
 	hosts  map[string]string // host -> authorization it was sent
+	before func()            // called before each write; may be nil
 }
 
 var errCut = errors.New("connection was cut")
@@ -274,6 +275,9 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		cut = w.cutAt > 0 && w.writes >= w.cutAt // the process is dead from here on
 	}
 	late := w.late && w.writes == w.cutAt
+	if w.before != nil && req.Method != http.MethodGet && !strings.HasSuffix(req.URL.Path, "/access_tokens") {
+		w.before()
+	}
 	w.mu.Unlock()
 	if cut && !late {
 		return nil, errCut
@@ -286,6 +290,12 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, errCut
 	}
 	return resp, err
+}
+
+func (w *wire) beforeWrite(f func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.before = f
 }
 
 func (w *wire) cut(at int, late bool) {
