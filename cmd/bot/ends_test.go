@@ -168,7 +168,7 @@ func TestEachErrorHasItsFate(t *testing.T) {
 		{checkout.ErrAccess, buried},
 		{checkout.ErrUnknownRevision, buried},
 		{checkout.ErrRejected, buried},
-		{session.ErrBusy, retried},
+		{session.ErrBusy, waits},
 		{&session.UserError{What: "x"}, buried},
 		{queue.ErrLost, released},
 		{fmt.Errorf("%w: %w", github.ErrFenced, queue.ErrCancelled), released},

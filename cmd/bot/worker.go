@@ -38,6 +38,13 @@ type worker struct {
 	metrics  *telemetry.Metrics
 	now      func() time.Time
 	ownCode  string // see executor
+	seams    seams
+}
+
+// seams are where tests put faults in at the worst moment. Nil: as it is.
+type seams struct {
+	investigate func(context.Context, investigation) error
+	valid       func(context.Context, *queue.Claim) error
 }
 
 // maxLog bounds the log of one CI job that is read, in bytes.
@@ -126,7 +133,8 @@ func (w *worker) do(ctx context.Context, c *queue.Claim, log *slog.Logger) (stri
 
 // investigate opens the repository and runs the session's pipeline.
 func (w *worker) investigate(ctx context.Context, c *queue.Claim, repo *github.Repo, folder *session.Folder, s *session.Session, log *slog.Logger) (err error) {
-	pub, err := w.publisher(repo, s, c.Valid, nil)
+	fence := w.fence(c)
+	pub, err := w.publisher(repo, s, fence, nil)
 	if err != nil {
 		return err
 	}
@@ -147,13 +155,13 @@ func (w *worker) investigate(ctx context.Context, c *queue.Claim, repo *github.R
 			s.NotChecked = append(s.NotChecked, warning)
 		}
 	}
-	pub, err = w.publisher(repo, s, c.Valid, mirror)
+	pub, err = w.publisher(repo, s, fence, mirror)
 	if err != nil {
 		return err
 	}
 	defer pub.Close()
 	ci := &ciLogs{repo: repo}
-	err = investigation{
+	work := investigation{
 		session: s, store: &checkpointed{Folder: folder, ctx: ctx, claim: c}, runs: folder, mirror: mirror, box: w.box,
 		caches: cacheFolder(w.cfg.Data, mirror), ownCode: w.ownCode, publisher: linked{tolerant{pub, log}, w}, logs: ci, clock: clock(w.now),
 		incidents: incidents{w, c, repo, mirror, ci},
@@ -162,7 +170,12 @@ func (w *worker) investigate(ctx context.Context, c *queue.Claim, repo *github.R
 			// The queue shows the last line to operators; a job does not fail for it.
 			_, _ = c.Progress(ctx, printable(line))
 		},
-	}.run(ctx)
+	}
+	if w.seams.investigate != nil {
+		err = w.seams.investigate(ctx, work)
+	} else {
+		err = work.run(ctx)
+	}
 	var user *session.UserError
 	if errors.As(err, &user) && ctx.Err() == nil {
 		return end(ctx, folder, s, pub, user)
@@ -174,12 +187,16 @@ func (w *worker) investigate(ctx context.Context, c *queue.Claim, repo *github.R
 // person looks.
 func end(ctx context.Context, folder *session.Folder, s *session.Session, pub *github.Publisher, why *session.UserError) error {
 	s.Result, s.Reason, s.State = session.ResultStopped, why.Error(), session.StateDone
-	return errors.Join(folder.Save(s), pub.Final(ctx, s))
+	// Said first: a session that is saved as done is not looked at again.
+	if err := pub.Final(ctx, s); err != nil {
+		return err
+	}
+	return folder.Save(s)
 }
 
 // refuse ends a session before anything of the repository was looked at.
 func (w *worker) refuse(ctx context.Context, c *queue.Claim, repo *github.Repo, folder *session.Folder, s *session.Session, why *session.UserError) error {
-	pub, err := w.publisher(repo, s, c.Valid, nil)
+	pub, err := w.publisher(repo, s, w.fence(c), nil)
 	if err != nil {
 		return err
 	}
@@ -334,11 +351,13 @@ func firstLine(s string, most int) string {
 	return string(r)
 }
 
-// sessionID is the same for a job on every machine: two workers must not give
-// one name to two causes.
-func (w *worker) sessionID(c *queue.Claim, title string) string {
-	sum := sha256.Sum256([]byte(c.ID))
-	return session.NewID(c.EnqueuedAt, session.DefaultZone, title) + "-" + hex.EncodeToString(sum[:3])
+// name gives a new session what it has of its job: an ID that is the same for
+// the job on every machine, since two workers must not give one name to two
+// causes.
+func (w *worker) name(s *session.Session, job string, enqueued time.Time) {
+	sum := sha256.Sum256([]byte(job))
+	s.ID = session.NewID(enqueued, session.DefaultZone, s.Symptom.Title) + "-" + hex.EncodeToString(sum[:3])
+	s.CreatedAt, s.Schema = enqueued.UTC(), session.SchemaVersion
 }
 
 // ciLogs fetches the logs of the red jobs of a session.

@@ -21,6 +21,7 @@ const (
 	moot     fate = "moot"     // what it was about is gone: done, and nobody is left to tell
 	buried   fate = "buried"   // a person must change something, or the same will be refused again
 	snoozed  fate = "snoozed"  // GitHub's limit: costs no attempt
+	waits    fate = "waits"    // another worker of this machine still ends what it lost: costs no attempt
 	retried  fate = "retried"  // anything else may pass: network, GitHub 5xx, Redis, clone, disk
 )
 
@@ -39,7 +40,7 @@ var fates = []struct {
 	{checkout.ErrUnknownRevision, buried},
 	{checkout.ErrRejected, buried},
 	{github.ErrTransient, retried},
-	{session.ErrBusy, retried},
+	{session.ErrBusy, waits},
 }
 
 // fateOf says what becomes of a job that ended with err.
@@ -77,11 +78,16 @@ func (w *worker) outcome(ctx context.Context, summary string, err error) queue.O
 		return queue.Finished("the repository or installation is gone")
 	case buried:
 		return queue.GiveUp(err)
+	case waits:
+		return queue.SnoozeUntil(w.now().Add(busyWait), "another worker of the machine still has the session's folder")
 	case snoozed:
 		return queue.SnoozeUntil(w.now().Add(spread(github.RetryAfter(err), rand.Float64())), "GitHub's rate limit")
 	}
 	return queue.RetryLater(err, 0)
 }
+
+// busyWait is how long a job waits for a session folder that is in use.
+const busyWait = 3 * time.Second
 
 // spread lengthens a wait for a limit by up to a tenth and five seconds, so that
 // the jobs that wait for the same moment do not meet there again. random is in

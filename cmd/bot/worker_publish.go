@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"culprit/handlers"
 	"culprit/internal/checkout"
@@ -19,7 +20,7 @@ import (
 
 // publisher shows a session on GitHub. Without a mirror it cannot push.
 func (w *worker) publisher(repo *github.Repo, s *session.Session, fence func(context.Context) error, mirror *checkout.Mirror) (*github.Publisher, error) {
-	cfg := github.PublisherConfig{Repo: repo, Texts: texts{}, Fence: fence, Label: w.cfg.Label, Logger: w.log.With("session", s.ID)}
+	cfg := github.PublisherConfig{Repo: repo, Texts: texts{}, Fence: fence, Hold: w.queue.Lease() / 3, Label: w.cfg.Label, Logger: w.log.With("session", s.ID)}
 	if mirror != nil {
 		cfg.Push = func(ctx context.Context, p github.Push) (string, error) { return w.push(ctx, repo, s, mirror, p) }
 	}
@@ -87,26 +88,48 @@ func (w *worker) push(ctx context.Context, repo *github.Repo, s *session.Session
 // Report tells the end of a job that no worker told: it died, was called off
 // or superseded (GH4). It is idempotent, because the publisher is.
 func (w *worker) Report(ctx context.Context, r *queue.Report) error {
+	began := w.now()
 	req, err := handlers.DecodeRequest(r.Payload)
 	if err != nil {
 		return nil // nobody can be told about a job that cannot be read
 	}
 	s, err := w.checkpoint(ctx, r.ID)
-	if err != nil || s == nil {
+	if err != nil {
 		return err
 	}
 	repo, err := w.app.Repo(ctx, req.Installation, req.Owner, req.Repo)
-	s.State, s.Result, s.Reason = session.StateDone, session.ResultStopped, endOf(r)
-	if errors.Is(err, github.ErrGone) || (err == nil && repo.Archived) {
-		return w.closeLocal(s) // nobody can be told any more
-	}
-	if err != nil {
+	gone := errors.Is(err, github.ErrGone) || (err == nil && repo.Archived)
+	if err != nil && !gone {
 		return err
+	}
+	if s == nil && r.State == queue.Dead && !gone {
+		if s, err = w.neverShown(ctx, r, repo, req); err != nil {
+			return err
+		}
+	}
+	if s == nil {
+		return nil
+	}
+	s.State, s.Result, s.Reason = session.StateDone, session.ResultStopped, endOf(r)
+	if gone {
+		return w.closeLocal(s) // nobody can be told any more
 	}
 	if s.SupersededBy, err = w.newer(ctx, r); err != nil {
 		return err
 	}
-	pub, err := w.publisher(repo, s, nil, nil)
+	pub, err := github.NewPublisher(github.PublisherConfig{
+		Repo: repo, Texts: texts{}, Label: w.cfg.Label, Logger: w.log.With("session", s.ID),
+		// The report is leased too: whoever was paused meanwhile is too late.
+		Hold: w.queue.Lease() / 3, Fence: func(context.Context) error {
+			if took := w.now().Sub(began); took > w.queue.Lease()/3 {
+				return fmt.Errorf("report job %s: it took %s already, and another worker may tell it", r.ID, took.Round(time.Second))
+			}
+			return nil
+		},
+		// Nobody waits for a job that was called off; what is shown of it must
+		// not say for ever that it runs. A failure is told in any case.
+		Existing: r.State != queue.Dead,
+	})
 	if err != nil {
 		return err
 	}
@@ -115,6 +138,23 @@ func (w *worker) Report(ctx context.Context, r *queue.Report) error {
 		return err
 	}
 	return w.closeLocal(s)
+}
+
+// neverShown makes the session of a job that failed before it had one, so that
+// people are told; nil when there is no place for it.
+func (w *worker) neverShown(ctx context.Context, r *queue.Report, repo *github.Repo, req handlers.Request) (*session.Session, error) {
+	if req.Kind == handlers.KindSettings {
+		return nil, nil
+	}
+	s, _, err := w.newSession(ctx, repo, req)
+	if s != nil {
+		w.name(s, r.ID, r.EnqueuedAt)
+		return s, nil
+	}
+	if errors.Is(err, github.ErrForbidden) || errors.Is(err, github.ErrGone) || errors.Is(err, github.ErrNotFound) {
+		return nil, nil
+	}
+	return nil, err
 }
 
 // newer is the commit whose job superseded another; empty when it was not, or
@@ -141,7 +181,12 @@ func (w *worker) closeLocal(s *session.Session) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(folder.Save(s), folder.Close())
+	// The tables of a wave that was cut off: their rows are in tasks.csv.
+	tables, _ := filepath.Glob(filepath.Join(dir, "wave-*.csv"))
+	for _, path := range tables {
+		err = errors.Join(err, folder.Remove(filepath.Base(path)))
+	}
+	return errors.Join(err, folder.Save(s), folder.Close())
 }
 
 // checkpoint is the session of a job as it was saved last; nil when nothing of

@@ -49,8 +49,8 @@ func (w *worker) open(ctx context.Context, c *queue.Claim) (*session.Folder, *se
 		return nil, nil, err
 	}
 	if folder != nil {
-		// The same machine had it last, and kept more than the checkpoint.
-		if s.ID == restored.ID && !s.UpdatedAt.Before(restored.UpdatedAt) {
+		if s.ID == restored.ID && !older(s, restored) {
+			// This machine had it last, and kept more than the checkpoint.
 			return folder, s, nil
 		}
 		folder.Close()
@@ -67,6 +67,16 @@ func (w *worker) open(ctx context.Context, c *queue.Claim) (*session.Folder, *se
 		return nil, nil, err
 	}
 	return folder, s, nil
+}
+
+// older reports whether a session stands where an earlier claim left it, while
+// the other was saved by a later one. Times only tell within one claim: a worker
+// that lost its lease may have saved after the one that took over.
+func older(s, other *session.Session) bool {
+	if s.Attempt != other.Attempt {
+		return s.Attempt < other.Attempt
+	}
+	return s.UpdatedAt.Before(other.UpdatedAt)
 }
 
 // peek reads the session out of a checkpoint.
@@ -141,9 +151,7 @@ func readKept(path string) (kept, error) {
 // create makes the folder of a new session and makes it durable, here and in
 // the queue, before anything of it is visible.
 func (w *worker) create(c *queue.Claim, s *session.Session) (*session.Folder, *session.Session, error) {
-	s.ID = w.sessionID(c, s.Symptom.Title)
-	s.CreatedAt = c.EnqueuedAt.UTC()
-	s.Schema = session.SchemaVersion
+	w.name(s, c.ID, c.EnqueuedAt)
 	folder, err := session.OpenFolder(filepath.Join(w.sessionsDir(), s.ID), w.redactor.Bytes)
 	if err != nil {
 		return nil, nil, err
@@ -202,6 +210,10 @@ func (w *worker) requeue(ctx context.Context) (int, error) {
 		case err == nil && info.State == queue.Running && info.Fence == k.Fence:
 			err = w.abandon(ctx, info, filepath.Dir(p))
 		case err == nil && info.State.Ended():
+			// Whoever runs it again goes on from the checkpoint, if there is one.
+			if _, err := w.queue.LoadCheckpoint(ctx, info.ID); err == nil || info.State == queue.Done {
+				w.forget(filepath.Dir(p), info.ID)
+			}
 			continue
 		}
 		if err != nil {
@@ -210,6 +222,21 @@ func (w *worker) requeue(ctx context.Context) (int, error) {
 		n++
 	}
 	return n, nil
+}
+
+// forget removes the copy of a session that went on and ended on another
+// machine, whose worker has the whole of it.
+func (w *worker) forget(dir, job string) {
+	folder, err := session.OpenFolder(dir, w.redactor.Bytes)
+	if err != nil {
+		return // in use, or next time
+	}
+	defer folder.Close()
+	if err := os.RemoveAll(dir); err != nil {
+		w.log.Warn("cannot remove a session that ended elsewhere", "session", filepath.Base(dir), "error", err)
+		return
+	}
+	w.log.Info("removed a session that ended elsewhere", "session", filepath.Base(dir), "job", job)
 }
 
 // abandon gives a job back whose worker had this folder, if that is dead: it
@@ -252,7 +279,10 @@ func (s *checkpointed) Save(x *session.Session) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.claim.Checkpoint(s.ctx, archive, step(x))
+	err = patiently(s.ctx, func(ctx context.Context) error {
+		_, err := s.claim.Checkpoint(ctx, archive, step(x))
+		return err
+	})
 	if errors.Is(err, queue.ErrTooLarge) {
 		return nil // the local folder has it; only another machine could not go on
 	}

@@ -126,7 +126,7 @@ func (w *worker) checkSettings(ctx context.Context, c *queue.Claim, repo *github
 		shown = append(shown, report.SettingsProblem(p))
 	}
 	out := github.SettingsReport{
-		SHA: req.SHA, Check: checkRunText(report.Settings(config.RepositoryFile, shown)), Fence: c.Valid,
+		SHA: req.SHA, Check: checkRunText(report.Settings(config.RepositoryFile, shown)), Fence: w.fence(c),
 		Mine: func(body string) bool { return report.IsSettingsComment(body, req.SHA) },
 	}
 	if len(problems) > 0 {
