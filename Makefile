@@ -26,6 +26,7 @@ check: ## format, vet, import rules, false redactions, golangci-lint, govulnchec
 	$(GO) vet ./...
 	$(GO) test ./internal/archtest
 	CULPRIT_ALL_SOURCES=1 $(GO) test -run FalsePositives ./internal/redact # all of Go's sources
+	cd bench && $(GO) mod tidy -diff && $(GO) vet ./... # a module of its own: after a change of go.mod run go mod tidy there
 	$(MAKE) lint vuln
 
 conformance: openapi ## requests, answers and webhooks against GitHub's own description; the last line counts
@@ -46,13 +47,13 @@ bench-go: ## the packages' own benchmarks, BENCHTIME each
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
 
 bench-queue: ## the queue next to hibiken/asynq on the same Redis
-	cd bench && $(GO) run . queue
+	cd bench && $(GO) run -mod=mod . queue
 
 bench-backlog: ## 100,000 waiting jobs, and what a large group costs others
-	cd bench && $(GO) run . backlog
+	cd bench && $(GO) run -mod=mod . backlog
 
 bench-webhook: ## 1,000 deliveries a second for DURATION, next to Probot (needs node, npm)
-	cd bench && $(GO) run . webhook -duration $(DURATION)
+	cd bench && $(GO) run -mod=mod . webhook -duration $(DURATION)
 
 eval-culprit: ## real regressions of public repositories: CLONES=folder of clones (docs/regressions.md)
 	CLONES='$(CLONES)' GO='$(GO)' scripts/eval-culprit $(CASES)
