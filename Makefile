@@ -10,7 +10,7 @@ BENCHTIME ?= 1s
 DURATION ?= 10s
 BIN := bin/culprit
 
-.PHONY: help demo test check openapi conformance lint vuln bench bench-go bench-queue bench-backlog bench-webhook eval-culprit eval-logs bench-logs fuzz build image clean
+.PHONY: help demo test chaos check openapi conformance lint vuln bench bench-go bench-queue bench-backlog bench-webhook eval-culprit eval-logs bench-logs fuzz build image clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,6 +20,10 @@ demo: ## the main job on this machine: webhook, queue, worker, comment, fix pull
 
 test: ## all tests, with the race detector
 	$(GO) test -race ./...
+
+chaos: ## 200 jobs while workers and Redis are killed and paused: RUNS=5 repeats, SEED=n draws the same again, JOBS=n
+	CHAOS_JOBS=$(or $(JOBS),200) CHAOS_RUNS=$(or $(RUNS),1) CHAOS_SEED=$(or $(SEED),0) \
+	  $(GO) test -count=1 -timeout 3h -v -run '^TestChaosLosesNothing' ./cmd/bot
 
 check: ## format, vet, import rules, false redactions, golangci-lint, govulncheck
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "not formatted: run gofmt -w"; exit 1; }

@@ -92,7 +92,13 @@ func (l *botLog) await(ctx context.Context, n int, text string, ended <-chan str
 // spawn starts the bot with just these variables, and does not wait.
 func spawn(t *testing.T, log *botLog, env []string, args ...string) *botProcess {
 	t.Helper()
-	program, err := exec.LookPath("bot") // TestMain put it there
+	return spawnProgram(t, "bot", log, env, args...)
+}
+
+// spawnProgram does it with one of the programs of TestMain.
+func spawnProgram(t *testing.T, name string, log *botLog, env []string, args ...string) *botProcess {
+	t.Helper()
+	program, err := exec.LookPath(name) // TestMain put it there
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,22 +2,26 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(leakChecked{m}, map[string]func(){"bot": main})
+	testscript.Main(leakChecked{m}, map[string]func(){"bot": main, "chaosworker": chaosWorker})
 }
 
 // leakChecked runs the tests, after which no goroutine may be left.
 type leakChecked struct{ m *testing.M }
 
 func (l leakChecked) Run() int {
+	// Redis is killed on purpose, and its client would tell on standard error.
+	redis.SetLogger(redisLog{slog.New(slog.DiscardHandler)})
 	code := l.m.Run()
 	if code == 0 {
 		if err := goleak.Find(); err != nil {

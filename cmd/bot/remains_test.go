@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -146,22 +147,31 @@ func (w *world) nothingIsLeft() {
 	}) {
 		t.Errorf("processes: %s", strings.Join(left, "\n"))
 	}
-	trees, err := os.ReadDir(filepath.Join(w.data, "repositories", "trees"))
+	for _, what := range leftovers(w.data) {
+		t.Error(what)
+	}
+}
+
+// leftovers lists worktrees, locks and partial files in a data folder whose
+// bots have ended.
+func leftovers(data string) (left []string) {
+	add := func(format string, args ...any) { left = append(left, fmt.Sprintf(format, args...)) }
+	trees, err := os.ReadDir(filepath.Join(data, "repositories", "trees"))
 	if err != nil {
-		t.Error(err)
+		add("%v", err)
 	}
 	for _, e := range trees {
-		t.Errorf("left among the worktrees: %s", e.Name())
+		add("left among the worktrees: %s", e.Name())
 	}
 	files := 0
-	err = filepath.WalkDir(w.data, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		name, _ := filepath.Rel(w.data, path)
+		name, _ := filepath.Rel(data, path)
 		if d.IsDir() {
 			if strings.HasSuffix(name, ".new") || strings.HasPrefix(d.Name(), "tmp_objdir") || d.Name() == "worktrees" {
-				t.Errorf("left: folder %s", name)
+				add("left: folder %s", name)
 			}
 			if d.Name() == "builds" {
 				return fs.SkipDir // caches of other programs
@@ -171,26 +181,27 @@ func (w *world) nothingIsLeft() {
 		files++
 		switch ext := filepath.Ext(name); {
 		case ext == ".tmp", strings.HasPrefix(d.Name(), "tmp_"), strings.HasPrefix(d.Name(), "wave-"), slices.Contains([]string{".pid", ".part", ".partial"}, ext):
-			t.Errorf("left: %s", name)
+			add("left: %s", name)
 		case ext == ".lock":
 			advisory := d.Name() == ".lock" && strings.HasPrefix(name, "sessions/")
 			if _, err := os.Stat(strings.TrimSuffix(path, ".lock")); err == nil && filepath.Base(filepath.Dir(path)) == "mirrors" {
 				advisory = true
 			}
 			if !advisory {
-				t.Errorf("left: lock file %s", name)
+				add("left: lock file %s", name)
 			} else if held(path) {
-				t.Errorf("held: %s", name)
+				add("held: %s", name)
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		t.Error(err)
+		add("%v", err)
 	}
 	if files == 0 {
-		t.Errorf("%s is empty: there is nothing to look at", w.data)
+		add("%s is empty: there is nothing to look at", data)
 	}
+	return left
 }
 
 // held reports whether somebody holds an advisory lock.

@@ -244,9 +244,9 @@ type testRedis struct {
 	stop, start func()
 }
 
-// realRedis starts a redis-server with a password, and a user for the bot that
-// has just the documented rights.
-func realRedis(t *testing.T, password string) testRedis {
+// realRedis starts a redis-server with a password, a user for the bot that has
+// just the documented rights, and further lines of its configuration.
+func realRedis(t *testing.T, password string, settings ...string) testRedis {
 	t.Helper()
 	program := requiretest.Program(t, "redis-server")
 	dir, err := os.MkdirTemp("", "redis") // short: socket paths are limited to 107 bytes
@@ -254,8 +254,8 @@ func realRedis(t *testing.T, password string) testRedis {
 		t.Fatal(err)
 	}
 	socket := filepath.Join(dir, "s")
-	conf := fmt.Sprintf("port 0\nunixsocket %s\ndir %s\nsave \"\"\nappendonly yes\nmaxmemory-policy noeviction\nrequirepass %s\nuser culprit on >%[3]s %s\n",
-		socket, dir, password, strings.Join(queuetest.Rights(t), " "))
+	conf := fmt.Sprintf("port 0\nunixsocket %s\ndir %s\nsave \"\"\nappendonly yes\nmaxmemory-policy noeviction\nrequirepass %s\nuser culprit on >%[3]s %s\n%s\n",
+		socket, dir, password, strings.Join(queuetest.Rights(t), " "), strings.Join(settings, "\n"))
 	if err := os.WriteFile(filepath.Join(dir, "conf"), []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
