@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -278,6 +279,11 @@ func (s *service) runWorker(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	var side sync.WaitGroup
+	defer side.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	side.Go(func() { w.reconcile(ctx, s.cfg.Recover) })
 	return both(ctx, pool.Run, commands.Run)
 }
 

@@ -102,10 +102,8 @@ func (w *worker) Report(ctx context.Context, r *queue.Report) error {
 	if err != nil && !gone {
 		return err
 	}
-	if s == nil && r.State == queue.Dead && !gone {
-		if s, err = w.neverShown(ctx, r, repo, req); err != nil {
-			return err
-		}
+	if s == nil && !gone {
+		s = w.neverBegan(r, req)
 	}
 	if s == nil {
 		return nil
@@ -140,21 +138,20 @@ func (w *worker) Report(ctx context.Context, r *queue.Report) error {
 	return w.closeLocal(s)
 }
 
-// neverShown makes the session of a job that failed before it had one, so that
-// people are told; nil when there is no place for it.
-func (w *worker) neverShown(ctx context.Context, r *queue.Report, repo *github.Repo, req handlers.Request) (*session.Session, error) {
-	if req.Kind == handlers.KindSettings {
-		return nil, nil
+// neverBegan is the session of a job that was buried before it had one: nobody
+// must wait for what will not come. Of a job that was called off or superseded
+// before anything was visible nothing is said, and a buried check of the
+// settings file has shown its problem or will be shown by the next push.
+func (w *worker) neverBegan(r *queue.Report, req handlers.Request) *session.Session {
+	if r.State != queue.Dead || req.Kind == handlers.KindSettings || (req.Issue == 0 && req.SHA == "") {
+		return nil
 	}
-	s, _, err := w.newSession(ctx, repo, req)
-	if s != nil {
-		w.name(s, r.ID, r.EnqueuedAt)
-		return s, nil
-	}
-	if errors.Is(err, github.ErrForbidden) || errors.Is(err, github.ErrGone) || errors.Is(err, github.ErrNotFound) {
-		return nil, nil
-	}
-	return nil, err
+	s := &session.Session{Attempt: r.Fence, Symptom: session.Symptom{Title: "not started"}, Source: session.Source{
+		Trigger: req.Trigger, Repository: req.Repository(), Ref: req.Ref, SHA: req.SHA, Issue: req.Issue, PR: req.PR,
+		CheckRun: req.CheckRun, CheckSuite: req.CheckSuite, Run: req.Run, Delivery: req.Delivery, Actor: req.Actor, Installation: req.Installation,
+	}}
+	w.name(s, r.ID, r.EnqueuedAt)
+	return s
 }
 
 // newer is the commit whose job superseded another; empty when it was not, or
@@ -220,6 +217,9 @@ func endOf(r *queue.Report) string {
 	case queue.Cancelled:
 		return "it was called off: " + r.Reason
 	case queue.Dead:
+		if r.Attempt == 0 && r.Crashes > 0 {
+			return fmt.Sprintf("%d workers ended while they had it; the operator finds why in their logs, under job %s", r.Crashes, r.ID)
+		}
 		return "it failed for good: " + strings.TrimSpace(r.Reason)
 	}
 	return string(r.State)

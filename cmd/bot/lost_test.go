@@ -1,0 +1,73 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"culprit/internal/githubtest"
+	"culprit/queue"
+)
+
+// Redis forgets a job (a failover, no persistence) while the bot runs: the bot
+// compares its sessions with the queue and goes on with the same one.
+func TestASessionWhoseJobRedisLostIsTakenUpAgain(t *testing.T) {
+	t.Parallel()
+	p := newSmallProject(t)
+	r := embeddedRedis(t)
+	w := newWorld(t, r.url, p)
+	w.github.Inject(githubtest.Fault{Status: 500}.On("GET", "/{owner}/{repo}.git/info/refs"))
+	w.start("--recover", "1s")
+	issue := w.labelled("Discounts are wrong")
+	w.delivered()
+	q := w.openQueue()
+	waits := func() bool {
+		s, err := q.Stats(t.Context())
+		return err == nil && s.Depth[queue.Retrying] == 1 && len(w.checks()) == 1
+	}
+	if !eventually(t, time.Minute, "the job waits for its next try, visibly", waits) {
+		t.Fatalf("log:\n%s", w.log)
+	}
+	opts, err := redis.ParseURL(r.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin := redis.NewClient(opts)
+	defer admin.Close()
+	if err := admin.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if !eventually(t, time.Minute, "the job is back and waits again", waits) {
+		t.Fatalf("log:\n%s", w.log)
+	}
+	if err := w.github.CloseIssue(w.repo, issue, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	w.delivered()
+	if !eventually(t, time.Minute, "the end is told", func() bool { return w.completed() == 1 && w.idle() }) {
+		t.Fatalf("log:\n%s", w.log)
+	}
+	if n := len(w.sessions()); n != 1 || len(w.checks()) != 1 || len(w.comments()) != 1 {
+		t.Errorf("%d sessions, %d check runs, %d comments; want one of each", n, len(w.checks()), len(w.comments()))
+	}
+}
+
+// A job that fails for good before it has a session is told too: the commit
+// is red, and somebody waits.
+func TestAJobThatIsBuriedBeforeItBeganIsTold(t *testing.T) {
+	t.Parallel()
+	p := newSmallProject(t)
+	w := newWorld(t, embeddedRedis(t).url, p)
+	w.github.Inject(githubtest.Fault{Status: 409}.On("GET", "/repos/{owner}/{repo}/git/ref/{ref}"))
+	w.start()
+	run := w.redCI("main", p.log)
+	if !eventually(t, time.Minute, "the end is told", func() bool { return w.completed() > 0 && w.idle() }) {
+		t.Fatalf("log:\n%s", w.log)
+	}
+	checks := w.checks()
+	if len(checks) != 1 || checks[0].HeadSHA != run.SHA || checks[0].Conclusion != "neutral" || !strings.Contains(checks[0].Title, "Stopped") || !strings.Contains(checks[0].Title, "409") {
+		t.Errorf("check runs: %+v", checks)
+	}
+}
