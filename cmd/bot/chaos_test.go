@@ -27,7 +27,7 @@ func TestChaosLosesNothingAndDoesNothingTwice(t *testing.T) {
 		}
 		t.Run(fmt.Sprintf("seed %d", s), func(t *testing.T) {
 			w := newChaosWorld(t, chaosPlan{
-				seed: s, jobs: jobs, repos: min(16, jobs), lease: 4 * time.Second, every: 2500 * time.Millisecond,
+				seed: s, jobs: jobs, repos: min(16, jobs), lease: 4 * time.Second, every: 3500 * time.Millisecond,
 				faults: ".01,.005,.02", limit: time.Minute + time.Duration(jobs)*3*time.Second,
 			})
 			if dir := os.Getenv("CHAOS_LOGS"); dir != "" {

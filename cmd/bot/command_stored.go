@@ -117,22 +117,24 @@ func (w *worker) stored(ctx context.Context, e index.Entry) (*session.Session, e
 // jobs those that were noted before stay.
 func (w *worker) remember(ctx context.Context, c *queue.Claim, s *session.Session, seen []string) error {
 	src := s.Source
-	if seen == nil {
-		before, _, err := w.index.Session(ctx, s.ID)
-		if err != nil {
-			return err
-		}
-		seen = before.Seen
-	}
 	var keys []string
 	for _, n := range []int{src.Issue, src.PR, s.Published.PR} {
 		if n > 0 {
 			keys = append(keys, handlers.ThreadKey(src.Repository, n))
 		}
 	}
-	return w.index.Put(ctx, index.Entry{
-		Session: s.ID, Job: c.ID, Key: c.Key, SHA: src.SHA, Ref: src.Ref, Issue: src.Issue, PR: src.PR, Seen: seen,
-	}, keys...)
+	return patiently(ctx, func(ctx context.Context) error {
+		if seen == nil {
+			before, _, err := w.index.Session(ctx, s.ID)
+			if err != nil {
+				return err
+			}
+			seen = before.Seen
+		}
+		return w.index.Put(ctx, index.Entry{
+			Session: s.ID, Job: c.ID, Key: c.Key, SHA: src.SHA, Ref: src.Ref, Issue: src.Issue, PR: src.PR, Seen: seen,
+		}, keys...)
+	})
 }
 
 // applyAnswer gives a new session the question of the last one with the answer,

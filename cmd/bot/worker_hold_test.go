@@ -103,11 +103,17 @@ func TestACopyOfASessionThatEndedElsewhereIsNotTakenUp(t *testing.T) {
 	if folder, s, err := w.open(t.Context(), second); folder != nil || err != nil {
 		t.Errorf("the new job goes on with session %v of the old one: %v", s, err)
 	}
+	torn := filepath.Join(filepath.Dir(dir), "20261130-debug-torn")
+	if err := os.MkdirAll(filepath.Join(torn, "logs"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	if n, err := w.requeue(t.Context()); n != 0 || err != nil {
 		t.Errorf("%d sessions are taken up: %v", n, err)
 	}
-	if _, err := os.Stat(dir); err == nil {
-		t.Error("the copy stays on the machine for ever")
+	for what, dir := range map[string]string{"the copy": dir, "a folder whose making was cut off": torn} {
+		if _, err := os.Stat(dir); err == nil {
+			t.Errorf("%s stays on the machine for ever", what)
+		}
 	}
 }
 
@@ -120,6 +126,9 @@ func TestTheLaterClaimsStateGoesOn(t *testing.T) {
 	c := w.claim(t)
 	now := time.Now().UTC()
 	dir := w.copyOf(t, c, &session.Session{State: "investigate", UpdatedAt: now.Add(time.Hour)})
+	if err := os.WriteFile(filepath.Join(dir, "wave-1.csv"), []byte("id\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := c.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -149,6 +158,9 @@ func TestTheLaterClaimsStateGoesOn(t *testing.T) {
 	defer folder.Close()
 	if folder.Dir() != dir || s.State != "publish" {
 		t.Errorf("goes on in %s at %q, want the later claim's publish", filepath.Base(folder.Dir()), s.State)
+	}
+	if _, err := folder.Read("wave-1.csv"); err == nil {
+		t.Error("the table of the wave that was cut off stays")
 	}
 }
 

@@ -178,12 +178,7 @@ func (w *worker) closeLocal(s *session.Session) error {
 	if err != nil {
 		return err
 	}
-	// The tables of a wave that was cut off: their rows are in tasks.csv.
-	tables, _ := filepath.Glob(filepath.Join(dir, "wave-*.csv"))
-	for _, path := range tables {
-		err = errors.Join(err, folder.Remove(filepath.Base(path)))
-	}
-	return errors.Join(err, folder.Save(s), folder.Close())
+	return errors.Join(dropTables(folder), folder.Save(s), folder.Close())
 }
 
 // checkpoint is the session of a job as it was saved last; nil when nothing of
