@@ -25,10 +25,10 @@ type chaosPlan struct {
 	jobs   int
 	repos  int
 	lease  time.Duration
-	every  time.Duration      // mean time between two blows
-	faults string             // of the workers: see chaosWorker
-	lie    []githubtest.Fault // told by GitHub, to see that the checks would notice
-	limit  time.Duration
+	every  time.Duration          // mean time between two blows
+	faults string                 // of the workers: see chaosWorker
+	lie    []githubtest.Fault     // told by GitHub, to see that the checks would notice
+	limit  time.Duration          // of blows
 	enough func(*chaosWorld) bool // ends the run early; may be nil
 }
 
