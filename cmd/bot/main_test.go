@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -22,6 +23,11 @@ type leakChecked struct{ m *testing.M }
 func (l leakChecked) Run() int {
 	// Redis is killed on purpose, and its client would tell on standard error.
 	redis.SetLogger(redisLog{slog.New(slog.DiscardHandler)})
+	// The tests wait for processes, leases and retries more than they compute.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	code := l.m.Run()
 	if code == 0 {
 		if err := goleak.Find(); err != nil {
