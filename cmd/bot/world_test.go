@@ -245,7 +245,9 @@ type testRedis struct {
 }
 
 // realRedis starts a redis-server with a password, a user for the bot that has
-// just the documented rights, and further lines of its configuration.
+// just the documented rights, and further lines of its configuration. It writes
+// each change to disk before it answers: with everysec a busy disk delays writes
+// beyond the answer, and a kill loses them.
 func realRedis(t *testing.T, password string, settings ...string) testRedis {
 	t.Helper()
 	program := requiretest.Program(t, "redis-server")
@@ -254,7 +256,7 @@ func realRedis(t *testing.T, password string, settings ...string) testRedis {
 		t.Fatal(err)
 	}
 	socket := filepath.Join(dir, "s")
-	conf := fmt.Sprintf("port 0\nunixsocket %s\ndir %s\nsave \"\"\nappendonly yes\nmaxmemory-policy noeviction\nrequirepass %s\nuser culprit on >%[3]s %s\n%s\n",
+	conf := fmt.Sprintf("port 0\nunixsocket %s\ndir %s\nsave \"\"\nappendonly yes\nappendfsync always\nmaxmemory-policy noeviction\nrequirepass %s\nuser culprit on >%[3]s %s\n%s\n",
 		socket, dir, password, strings.Join(queuetest.Rights(t), " "), strings.Join(settings, "\n"))
 	if err := os.WriteFile(filepath.Join(dir, "conf"), []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
