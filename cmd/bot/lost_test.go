@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"culprit/internal/githubtest"
+	"culprit/internal/session"
 	"culprit/queue"
 )
 
@@ -69,5 +73,30 @@ func TestAJobThatIsBuriedBeforeItBeganIsTold(t *testing.T) {
 	checks := w.checks()
 	if len(checks) != 1 || checks[0].HeadSHA != run.SHA || checks[0].Conclusion != "neutral" || !strings.Contains(checks[0].Title, "Stopped") || !strings.Contains(checks[0].Title, "409") {
 		t.Errorf("check runs: %+v", checks)
+	}
+}
+
+// Between the look at a session and the lock of its folder a worker of this
+// machine may have ended it: what it found must stay.
+func TestASessionThatEndedMeanwhileIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	w := heldWorker(t)
+	for state, stays := range map[string]bool{session.StateDone: true, "investigate": false} {
+		dir := filepath.Join(w.sessionsDir(), "20261130-debug-"+state)
+		folder, err := session.OpenFolder(dir, w.redactor.Bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &session.Session{ID: filepath.Base(dir), State: state}
+		if state == session.StateDone {
+			s.Result = session.ResultFixed
+		}
+		if err := errors.Join(folder.Save(s), folder.Close()); err != nil {
+			t.Fatal(err)
+		}
+		w.forget(dir, "its job has ended", func() bool { return !readDone(dir) })
+		if _, err := os.Stat(dir); (err == nil) != stays {
+			t.Errorf("session in state %q: stays is %v, want %v", state, err == nil, stays)
+		}
 	}
 }

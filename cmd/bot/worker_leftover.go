@@ -33,9 +33,8 @@ func (w *worker) requeue(ctx context.Context) (int, error) {
 			w.log.Warn("session is passed over: its job file cannot be read", "session", filepath.Base(filepath.Dir(p)), "error", err)
 			continue
 		}
-		data, err := os.ReadFile(filepath.Join(filepath.Dir(p), "session.json"))
-		var s session.Session
-		if err != nil || json.Unmarshal(data, &s) != nil || s.Done() {
+		s, err := readSession(filepath.Dir(p))
+		if err != nil || s.Done() {
 			continue
 		}
 		took := false
@@ -48,7 +47,7 @@ func (w *worker) requeue(ctx context.Context) (int, error) {
 		case err == nil && info.State.Ended():
 			// Whoever runs it again goes on from the checkpoint, if there is one.
 			if _, err := w.queue.LoadCheckpoint(ctx, info.ID); err == nil || info.State == queue.Done || s.State == "" {
-				w.forget(filepath.Dir(p), "its job has ended")
+				w.forget(filepath.Dir(p), "its job has ended", func() bool { return !readDone(filepath.Dir(p)) })
 			}
 			continue
 		}
@@ -62,6 +61,21 @@ func (w *worker) requeue(ctx context.Context) (int, error) {
 	return n, w.forgetTorn()
 }
 
+// readSession reads a session whose folder may be another's.
+func readSession(dir string) (s session.Session, err error) {
+	data, err := os.ReadFile(filepath.Join(dir, "session.json"))
+	if err != nil {
+		return s, err
+	}
+	return s, json.Unmarshal(data, &s)
+}
+
+// readDone reports whether a session has ended.
+func readDone(dir string) bool {
+	s, err := readSession(dir)
+	return err == nil && s.Done()
+}
+
 // forgetTorn removes session folders whose making was cut off: they hold
 // neither a session nor the job that it was for.
 func (w *worker) forgetTorn() error {
@@ -70,10 +84,13 @@ func (w *worker) forgetTorn() error {
 		return err
 	}
 	for _, dir := range dirs {
-		_, noJob := os.Stat(filepath.Join(dir, jobFile))
-		_, noSession := os.Stat(filepath.Join(dir, "session.json"))
-		if errors.Is(noJob, fs.ErrNotExist) && errors.Is(noSession, fs.ErrNotExist) {
-			w.forget(dir, "its making was cut off")
+		torn := func() bool {
+			_, noJob := os.Stat(filepath.Join(dir, jobFile))
+			_, noSession := os.Stat(filepath.Join(dir, "session.json"))
+			return errors.Is(noJob, fs.ErrNotExist) && errors.Is(noSession, fs.ErrNotExist)
+		}
+		if torn() {
+			w.forget(dir, "its making was cut off", torn)
 		}
 	}
 	return nil
@@ -81,12 +98,17 @@ func (w *worker) forgetTorn() error {
 
 // forget removes a session folder that nobody goes on with, such as the copy of
 // a session that ended on another machine, whose worker has the whole of it.
-func (w *worker) forget(dir, why string) {
+// Whether that holds is asked again under the folder's lock: a worker of this
+// machine may have finished the session since it was looked at.
+func (w *worker) forget(dir, why string, still func() bool) {
 	folder, err := session.OpenFolder(dir, w.redactor.Bytes)
 	if err != nil {
 		return // in use, or next time
 	}
 	defer folder.Close()
+	if !still() {
+		return
+	}
 	if err := os.RemoveAll(dir); err != nil {
 		w.log.Warn("cannot remove a session folder", "session", filepath.Base(dir), "why", why, "error", err)
 		return
@@ -127,6 +149,9 @@ func (w *worker) enqueueAgain(ctx context.Context, k kept, dir string) (bool, er
 		return false, err
 	}
 	defer folder.Close()
+	if readDone(dir) {
+		return false, nil // it ended since it was looked at
+	}
 	state, err := folder.Pack()
 	if err != nil {
 		return false, err
