@@ -345,7 +345,7 @@ func (m *machine) retry(rt *rapid.T) {
 
 // keep notes all that Redis has: a replica gets no further than this.
 func (m *machine) keep(rt *rapid.T) {
-	s := &snapshot{known: m.known.clone(), keys: map[string]string{}}
+	s := &snapshot{known: m.clone(), keys: map[string]string{}}
 	for _, key := range m.keys(rt) {
 		dump, err := m.rdb.Dump(m.ctx, key).Result()
 		if err != nil {

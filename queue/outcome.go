@@ -37,17 +37,17 @@ const (
 	outcomeSnooze
 )
 
-// Finished: the work is done and published.
+// Finished says that the work is done and published.
 func Finished(summary string) Outcome { return Outcome{kind: outcomeDone, summary: summary} }
 
-// RetryLater: a transient failure (GitHub 5xx, rate limit, Redis, clone). It
+// RetryLater is for a transient failure (GitHub 5xx, rate limit, Redis, clone). It
 // costs an attempt. The next one comes after the backoff, and not before after
 // has passed (a Retry-After header; 0: none).
 func RetryLater(err error, after time.Duration) Outcome {
 	return Outcome{kind: outcomeRetry, err: err, after: after}
 }
 
-// GiveUp: a permanent failure. The job is dead and reported; people can run it
+// GiveUp is for a permanent failure. The job is dead and reported; people can run it
 // again with `bot jobs retry`.
 func GiveUp(err error) Outcome { return Outcome{kind: outcomeGiveUp, err: err} }
 
@@ -57,5 +57,5 @@ func SnoozeUntil(t time.Time, why string) Outcome {
 	return Outcome{kind: outcomeSnooze, until: t, summary: why}
 }
 
-// GiveBack: another worker shall go on from the checkpoint.
+// GiveBack says that another worker shall go on from the checkpoint.
 func GiveBack() Outcome { return Outcome{kind: outcomeRelease} }

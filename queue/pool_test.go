@@ -64,7 +64,7 @@ type wire struct {
 func (w *wire) Read(b []byte) (int, error) {
 	n, err := w.Conn.Read(b)
 	if w.deaf.Load() && w.asked.Load() {
-		_ = w.Conn.Close()
+		_ = w.Close()
 		return 0, errors.New("answer is lost")
 	}
 	return n, err

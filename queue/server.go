@@ -42,7 +42,7 @@ func CheckServer(ctx context.Context, rdb redis.UniversalClient) ([]Problem, err
 	for _, section := range []string{"server", "memory", "persistence"} {
 		text, err := rdb.Info(ctx, section).Result()
 		if err != nil {
-			return []Problem{{
+			return []Problem{{ //nolint:nilerr // the error is the problem
 				Code: "unreadable", What: "Redis does not tell its settings (" + err.Error() + ")",
 				Do: "make sure that maxmemory-policy is noeviction and appendonly is yes",
 			}}, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"culprit/bench/redisserver"
+	"culprit/internal/requiretest"
 )
 
 const patience = 20 * time.Second
@@ -29,9 +30,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		t.Skip("skipped: redis-server is not installed")
-	}
+	requiretest.Program(t, "redis-server")
 	s, err := redisserver.Start(t.Context(), "everysec")
 	if err != nil {
 		t.Fatal(err)

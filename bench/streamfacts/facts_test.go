@@ -1,12 +1,12 @@
 package streamfacts
 
 import (
-	"os/exec"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
 
 	"culprit/bench/redisserver"
+	"culprit/internal/requiretest"
 )
 
 const stream, group = "jobs", "workers"
@@ -15,9 +15,7 @@ const stream, group = "jobs", "workers"
 // "new" then took it from.
 func taken(t *testing.T) (*redis.Client, string) {
 	t.Helper()
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		t.Skip("skipped: redis-server is not installed")
-	}
+	requiretest.Program(t, "redis-server")
 	s, err := redisserver.Start(t.Context(), "everysec")
 	if err != nil {
 		t.Fatal(err)

@@ -69,7 +69,7 @@ type chaosWorld struct {
 
 // figures are what a run adds up to.
 type figures struct {
-	kills, pauses, redis, claims, lost int
+	kills, pauses, redis, lost int
 }
 
 func newChaosWorld(t *testing.T, plan chaosPlan) *chaosWorld {
@@ -86,7 +86,7 @@ func newChaosWorld(t *testing.T, plan chaosPlan) *chaosWorld {
 	key, err := appKey()
 	must(err)
 	// Every acknowledged write is on disk before a crash of Redis.
-	w.redis = realRedis(t, "pw-of-a-test", "appendfsync always")
+	w.redis = realRedis(t, "pw-of-a-test")
 	opts, err := redis.ParseURL(w.redis.url)
 	must(err)
 	opts.MaxRetries = -1 // the director must not wait for a Redis that it killed

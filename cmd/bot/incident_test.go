@@ -87,7 +87,7 @@ func TestTheSameFailureOnSeveralBranchesIsInvestigatedOnce(t *testing.T) {
 	}
 	// A mistake that is mended by an edit is answered in the same comment.
 	n := len(w.botComments(fix.Number))
-	c := w.mustBeTold(fix.Number, "/debug expalin H2", `did you mean "explain"?`)
+	c := w.mustBeTold(fix.Number, "/debug explane H2", `did you mean "explain"?`)
 	if err := w.github.EditComment(w.repo, fix.Number, c, "ada", "/debug explain H2"); err != nil {
 		t.Fatal(err)
 	}

@@ -86,7 +86,7 @@ func sessionOf(ctx context.Context, q *queue.Queue, id string) (*sessionView, er
 		return nil, err
 	}
 	return &sessionView{
-		ID: s.ID, Stage: string(s.State), Result: s.Result, Comment: s.Published.CommentURL, Pull: s.Published.PRURL, SavedAt: utc(s.UpdatedAt),
+		ID: s.ID, Stage: s.State, Result: s.Result, Comment: s.Published.CommentURL, Pull: s.Published.PRURL, SavedAt: utc(s.UpdatedAt),
 	}, nil
 }
 

@@ -57,7 +57,7 @@ func (s *service) openRedis(ctx context.Context) error {
 	s.log.Info("the queue is in Redis", "at", address.String(), "tls", address.TLS)
 	problems, err := queue.CheckServer(ctx, s.redis)
 	if err != nil {
-		return nil // queue.Open says it better
+		return nil //nolint:nilerr // queue.Open says it better
 	}
 	for _, p := range problems {
 		if s.cfg.RedisCheck == "strict" || p.Fatal && s.cfg.RedisCheck != "warn" {

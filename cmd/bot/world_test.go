@@ -6,9 +6,9 @@ import (
 	"crypto/rsa"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -244,44 +244,24 @@ type testRedis struct {
 	stop, start func()
 }
 
-// realRedis starts a redis-server with a password, a user for the bot that has
-// just the documented rights, and further lines of its configuration. It writes
-// each change to disk before it answers: with everysec a busy disk delays writes
-// beyond the answer, and a kill loses them.
-func realRedis(t *testing.T, password string, settings ...string) testRedis {
+// realRedis starts a redis-server with a password and a user for the bot that has
+// just the documented rights. It writes each change to disk before it answers:
+// with everysec a busy disk delays writes beyond the answer, and a kill loses
+// them.
+func realRedis(t *testing.T, password string) testRedis {
 	t.Helper()
-	program := requiretest.Program(t, "redis-server")
-	dir, err := os.MkdirTemp("", "redis") // short: socket paths are limited to 107 bytes
-	if err != nil {
-		t.Fatal(err)
-	}
-	socket := filepath.Join(dir, "s")
-	conf := fmt.Sprintf("port 0\nunixsocket %s\ndir %s\nsave \"\"\nappendonly yes\nappendfsync always\nmaxmemory-policy noeviction\nrequirepass %s\nuser culprit on >%[3]s %s\n%s\n",
-		socket, dir, password, strings.Join(queuetest.Rights(t), " "), strings.Join(settings, "\n"))
-	if err := os.WriteFile(filepath.Join(dir, "conf"), []byte(conf), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var cmd *exec.Cmd
-	ready := redis.NewClient(&redis.Options{Network: "unix", Addr: socket, Password: password})
-	start := func() {
-		cmd = exec.Command(program, filepath.Join(dir, "conf"))
-		if err := cmd.Start(); err != nil {
-			t.Error(err)
-			return
-		}
-		eventually(t, 20*time.Second, "redis-server answers", func() bool { return ready.Ping(context.Background()).Err() == nil })
-	}
-	stop := func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	}
-	start()
-	t.Cleanup(func() {
-		_ = ready.Close()
-		stop()
-		_ = os.RemoveAll(dir)
-	})
-	return testRedis{url: "unix://culprit:" + password + "@" + socket, stop: stop, start: start}
+	p := queuetest.StartProcess(t, slices.Concat([]string{
+		"--port", "0", "--save", "", "--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction",
+		"--requirepass", password, "--user", "culprit", "on", ">" + password,
+	}, queuetest.Rights(t))...)
+	ready := redis.NewClient(&redis.Options{Network: "unix", Addr: p.Socket, Password: password})
+	t.Cleanup(func() { _ = ready.Close() })
+	answers := func() bool { return ready.Ping(context.Background()).Err() == nil }
+	eventually(t, 20*time.Second, "redis-server answers", answers)
+	return testRedis{url: "unix://culprit:" + password + "@" + p.Socket, stop: p.Kill, start: func() {
+		p.Start()
+		eventually(t, 20*time.Second, "redis-server answers", answers)
+	}}
 }
 
 // embeddedRedis is the embedded one, which here outlives the bots.

@@ -14,7 +14,6 @@ type goBuild struct {
 	open   bool // the last line was an error that a tab continues
 	last   session.Failure
 	seen   []string // packages that had an error
-	count  int
 }
 
 func (b *goBuild) line(g *goTest, l line) bool {

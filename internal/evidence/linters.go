@@ -45,10 +45,7 @@ var lintShapes = []struct {
 
 // ruffRules are how the codes of ruff's rules begin, and more.
 func ruffRules(more ...string) []string {
-	for _, r := range strings.Fields("A0 ANN ARG B0 B9 BLE C4 C9 COM D1 D2 D3 D4 DTZ E1 E2 E3 E4 E5 E7 E9 ERA EM F4 F5 F6 F7 F8 FBT FURB I0 N8 PD PERF PGH PIE PL PT Q0 RET RSE RUF S1 S2 S3 S4 S5 S6 S7 SIM SLF T1 T2 TC TID TRY UP0 W1 W2 W5 W6 YTT") {
-		more = append(more, r)
-	}
-	return more
+	return append(more, strings.Fields("A0 ANN ARG B0 B9 BLE C4 C9 COM D1 D2 D3 D4 DTZ E1 E2 E3 E4 E5 E7 E9 ERA EM F4 F5 F6 F7 F8 FBT FURB I0 N8 PD PERF PGH PIE PL PT Q0 RET RSE RUF S1 S2 S3 S4 S5 S6 S7 SIM SLF T1 T2 TC TID TRY UP0 W1 W2 W5 W6 YTT")...)
 }
 
 func ktlintRule(m string) bool {

@@ -166,8 +166,8 @@ func (m *minitest) close() {
 // totals takes "2 runs, 4 assertions, 2 failures, 0 errors, 0 skips".
 func (m *minitest) totals(s string) bool {
 	n, ok := tally(s)
-	total, known := n["runs"], true
-	if _, known = n["runs"]; !known {
+	total, known := n["runs"]
+	if !known {
 		total, known = n["tests"], n != nil
 	}
 	if _, failures := n["failures"]; !ok || !known || !failures {

@@ -162,7 +162,7 @@ func isUUID(s string) bool {
 
 // pathLen is the length of an absolute path at the start of s.
 func pathLen(s string) int {
-	if len(s) < 2 || !isAlnum(s[1]) && s[1] != '.' && !(s[0] == '~' && s[1] == '/') {
+	if len(s) < 2 || !isAlnum(s[1]) && s[1] != '.' && (s[0] != '~' || s[1] != '/') {
 		return 0
 	}
 	i := 1

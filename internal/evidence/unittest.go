@@ -12,13 +12,12 @@ const frameworkUnittest = "unittest"
 // unittest reads the text runner of Python's unittest, which Django's runner
 // prints too.
 type unittest struct {
-	out    *collector
-	rule   bool   // the last line was "====…"
-	test   string // with -v: whose result is awaited
-	pkg    string
-	block  *unitBlock
-	failed int
-	ran    int
+	out   *collector
+	rule  bool   // the last line was "====…"
+	test  string // with -v: whose result is awaited
+	pkg   string
+	block *unitBlock
+	ran   int
 }
 
 type unitBlock struct {

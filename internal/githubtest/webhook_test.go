@@ -2,6 +2,7 @@ package githubtest_test
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"slices"
 	"testing"
@@ -110,7 +111,7 @@ func TestFailedDeliveriesAreLoggedAndRedelivered(t *testing.T) {
 	}
 	w.hooks.answer(http.StatusAccepted)
 	_, _, err = gh.Apps.RedeliverHookDelivery(t.Context(), list[0].GetID())
-	if _, accepted := err.(*github.AcceptedError); err != nil && !accepted {
+	if accepted := new(github.AcceptedError); err != nil && !errors.As(err, &accepted) {
 		t.Fatal(err)
 	}
 	w.settle()

@@ -97,7 +97,7 @@ func TestTheQueueGoesOnAfterASentinelFailover(t *testing.T) {
 	enqueue(after, true)
 	close(goOn)
 	go func() {
-		for range running { //nolint:revive // nobody counts these
+		for range running {
 		}
 	}()
 	queuetest.Eventually(t, "all jobs end", func() bool {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -44,7 +45,7 @@ func StartProcess(tb testing.TB, args ...string) *Process {
 		tb.Fatal(err)
 	}
 	p := &Process{Dir: dir, Socket: filepath.Join(dir, "s"), tb: tb}
-	p.args = append(args, "--unixsocket", p.Socket, "--dir", dir)
+	p.args = slices.Concat(args, []string{"--unixsocket", p.Socket, "--dir", dir})
 	tb.Cleanup(func() {
 		p.Kill()
 		_ = os.RemoveAll(dir)

@@ -14,8 +14,8 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	path, err := conformance.Install(ctx)
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "install GitHub's description:", err)
 		os.Exit(1)
