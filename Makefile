@@ -10,7 +10,7 @@ BENCHTIME ?= 1s
 DURATION ?= 10s
 BIN := bin/culprit
 
-.PHONY: help demo test chaos check openapi conformance lint vuln bench bench-go bench-queue bench-backlog bench-webhook eval-culprit eval-logs bench-logs fuzz build image clean
+.PHONY: help demo test chaos facts check openapi conformance lint vuln bench bench-go bench-queue bench-backlog bench-webhook eval-culprit eval-logs bench-logs fuzz build image clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ test: ## all tests, with the race detector
 chaos: ## 200 jobs while workers and Redis are killed and paused: RUNS=5 repeats, SEED=n draws the same again, JOBS=n
 	CHAOS_JOBS=$(or $(JOBS),200) CHAOS_RUNS=$(or $(RUNS),1) CHAOS_SEED=$(or $(SEED),0) \
 	  $(GO) test -count=1 -timeout 3h -v -run '^TestChaosLosesNothing' ./cmd/bot
+
+facts: ## what ADR 1 says of asynq and Redis Streams, shown on both (needs redis-server)
+	cd bench && $(GO) test -count=1 ./asynqfacts ./streamfacts
 
 check: ## format, vet, import rules, false redactions, golangci-lint, govulncheck
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "not formatted: run gofmt -w"; exit 1; }
@@ -51,13 +54,13 @@ bench-go: ## the packages' own benchmarks, BENCHTIME each
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
 
 bench-queue: ## the queue next to hibiken/asynq on the same Redis
-	cd bench && $(GO) run -mod=mod . queue
+	cd bench && $(GO) run . queue
 
 bench-backlog: ## 100,000 waiting jobs, and what a large group costs others
-	cd bench && $(GO) run -mod=mod . backlog
+	cd bench && $(GO) run . backlog
 
 bench-webhook: ## 1,000 deliveries a second for DURATION, next to Probot (needs node, npm)
-	cd bench && $(GO) run -mod=mod . webhook -duration $(DURATION)
+	cd bench && $(GO) run . webhook -duration $(DURATION)
 
 eval-culprit: ## real regressions of public repositories: CLONES=folder of clones (docs/regressions.md)
 	CLONES='$(CLONES)' GO='$(GO)' scripts/eval-culprit $(CASES)
@@ -82,4 +85,4 @@ image: ## the container image (docker, podman or buildah)
 	docker build -t culprit .
 
 clean: ## remove what the targets made
-	rm -rf bin dist
+	rm -rf bin

@@ -10,10 +10,11 @@ import (
 	"github.com/hibiken/asynq"
 )
 
-func TestUniquenessLockHoldsOnAfterTheTaskHasEnded(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	task := asynq.NewTask("debug", []byte("octo/repo@abc/ci"))
+// archivedUnique enqueues a task with a uniqueness lock of an hour to a server
+// on which every task fails for good, and waits until it is archived.
+func (w *world) archivedUnique(t *testing.T) (task *asynq.Task, id string) {
+	t.Helper()
+	task = asynq.NewTask("debug", []byte("octo/repo@abc/ci"))
 	info, err := w.client.Enqueue(task, asynq.Unique(time.Hour))
 	if err != nil {
 		t.Fatal(err)
@@ -24,6 +25,13 @@ func TestUniquenessLockHoldsOnAfterTheTaskHasEnded(t *testing.T) {
 	eventually(t, "the task has ended for good", func() bool {
 		return w.task(t, info.ID).State == asynq.TaskStateArchived
 	})
+	return task, info.ID
+}
+
+func TestUniquenessLockHoldsOnAfterTheTaskHasEnded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	task, _ := w.archivedUnique(t)
 	if _, err := w.client.Enqueue(task, asynq.Unique(time.Hour)); !errors.Is(err, asynq.ErrDuplicateTask) {
 		t.Errorf("enqueue the same again: %v, want %v", err, asynq.ErrDuplicateTask)
 	}
@@ -34,21 +42,11 @@ func TestUniquenessLockHoldsOnAfterTheTaskHasEnded(t *testing.T) {
 func TestUniquenessLockOutlivesATaskThatIsNoLongerThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	task := asynq.NewTask("debug", []byte("octo/repo@abc/ci"))
-	info, err := w.client.Enqueue(task, asynq.Unique(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.serve(t, config(func() {}), func(context.Context, *asynq.Task) error {
-		return fmt.Errorf("cannot work: %w", asynq.SkipRetry)
-	})
-	eventually(t, "the task is archived", func() bool {
-		return w.task(t, info.ID).State == asynq.TaskStateArchived
-	})
+	task, id := w.archivedUnique(t)
 	// 91 days old: over the age at which the next archiving drops it.
 	const archived = "asynq:{default}:archived"
 	past := time.Now().AddDate(0, 0, -91).Unix()
-	if err := w.rdb.Do(t.Context(), "ZADD", archived, "XX", past, info.ID).Err(); err != nil {
+	if err := w.rdb.Do(t.Context(), "ZADD", archived, "XX", past, id).Err(); err != nil {
 		t.Fatal(err)
 	}
 	other, err := w.client.Enqueue(asynq.NewTask("debug", []byte("another")))
