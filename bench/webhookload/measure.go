@@ -74,8 +74,8 @@ func Measure(ctx context.Context, w io.Writer, opts Options) (err error) {
 		Header: []string{"target", "deliveries/s", "stored", "lost", "p50 ms", "p99", "CPU µs per delivery", "culprit / this"},
 	}
 	var ours float64
-	for _, t := range targets(bot, probot) {
-		r, err := t.measure(ctx, filepath.Join(dir, fmt.Sprint(len(t.name))), s, all, count, opts)
+	for i, t := range targets(bot, probot) {
+		r, err := t.measure(ctx, filepath.Join(dir, fmt.Sprint("target-", i)), s, all, count, opts)
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
