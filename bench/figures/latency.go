@@ -3,7 +3,6 @@
 package figures
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -67,28 +66,4 @@ func Median(values []float64) float64 {
 		return (s[n/2-1] + s[n/2]) / 2
 	}
 	return s[len(s)/2]
-}
-
-// Ms writes a duration in milliseconds with three significant digits.
-func Ms(d time.Duration) string {
-	ms := float64(d) / float64(time.Millisecond)
-	switch {
-	case ms >= 100:
-		return fmt.Sprintf("%.0f", ms)
-	case ms >= 10:
-		return fmt.Sprintf("%.1f", ms)
-	}
-	return fmt.Sprintf("%.2f", ms)
-}
-
-// Rate writes a number per second with separators of thousands.
-func Rate(perSecond float64) string { return Count(int(math.Round(perSecond))) }
-
-// Count writes a number with separators of thousands.
-func Count(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

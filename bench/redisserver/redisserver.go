@@ -1,6 +1,6 @@
 // Package redisserver starts real Redis servers for benchmarks: one process on
 // loopback, in a folder of its own, with the persistence that
-// docs/architecture.md asks of a server that carries a queue.
+// docs/operations.md asks of a server that carries a queue.
 package redisserver
 
 import (
@@ -133,6 +133,7 @@ func answers(addr string) bool {
 	return err == nil && string(pong[:]) == "+PONG\r\n"
 }
 
+// FreePort returns a TCP port of loopback on which nobody listens right now.
 func FreePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
