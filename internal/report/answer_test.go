@@ -1,7 +1,6 @@
 package report
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,23 +30,6 @@ func TestAnswersAreAsTheGoldensSay(t *testing.T) {
 		if !strings.HasPrefix(got, AnswerMarker(9001)+"\n") || strings.Contains(got, "could not be written") || strings.Count(got, "\n") < 2 {
 			t.Errorf("%s: %s", name, got)
 		}
-		path := filepath.Join("testdata", "answers", name+".md")
-		if *update {
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Errorf("%v (run with -update and look at what is written)", err)
-			continue
-		}
-		if got != string(want) {
-			t.Errorf("%s differs from its golden (run with -update and look at the difference); it is now\n%s", path, got)
-		}
+		compareGolden(t, filepath.Join("testdata", "answers", name+".md"), got)
 	}
 }

@@ -79,28 +79,33 @@ func (c sample) texts(t testing.TB) map[string]string {
 	return out
 }
 
+// compareGolden holds a text against its golden, or writes it with -update.
+func compareGolden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Errorf("%v (run with -update and look at what is written)", err)
+		return
+	}
+	if got != string(want) {
+		t.Errorf("%s differs from its golden (run with -update and look at the difference); it is now\n%s", path, got)
+	}
+}
+
 func TestTextsAreAsTheGoldensSay(t *testing.T) {
 	t.Parallel()
 	for _, c := range samples(t) {
 		for name, got := range c.texts(t) {
-			path := filepath.Join("testdata", c.Name, name)
-			if *update {
-				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				continue
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Errorf("%v (run with -update and look at what is written)", err)
-				continue
-			}
-			if got != string(want) {
-				t.Errorf("%s differs from its golden (run with -update and look at the difference); it is now\n%s", path, got)
-			}
+			compareGolden(t, filepath.Join("testdata", c.Name, name), got)
 		}
 	}
 }
