@@ -10,11 +10,11 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"culprit/bench/concurrently"
 	"culprit/bench/figures"
 	"culprit/bench/redisserver"
 	"culprit/queue"
@@ -38,24 +38,14 @@ func job(n, group int) queue.Job {
 	}
 }
 
-// fill enqueues jobs by 16 producers.
+const producers = 16
+
+// fill enqueues jobs by all producers.
 func fill(ctx context.Context, q *queue.Queue, jobs int, group func(n int) int) error {
-	const producers = 16
-	var wg sync.WaitGroup
-	failed := make(chan error, producers)
-	for p := range producers {
-		wg.Go(func() {
-			for n := p; n < jobs; n += producers {
-				if _, err := q.Enqueue(ctx, job(n, group(n))); err != nil {
-					failed <- err
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	close(failed)
-	return <-failed
+	return concurrently.Do(producers, jobs, func(_, n int) error {
+		_, err := q.Enqueue(ctx, job(n, group(n)))
+		return err
+	})
 }
 
 // Measure fills the queue and prints what claims take and what jobs cost.
@@ -85,8 +75,8 @@ func Measure(ctx context.Context, w io.Writer, opts Options) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n%s jobs of 256 bytes in %s groups of %d installations were enqueued at %s/s by 16 producers.\n",
-		figures.Count(opts.Jobs), figures.Count(opts.Groups), installations, figures.Rate(float64(opts.Jobs)/took.Seconds()))
+	fmt.Fprintf(w, "\n%s jobs of 256 bytes in %s groups of %d installations were enqueued at %s/s by %d producers.\n",
+		figures.Count(opts.Jobs), figures.Count(opts.Groups), installations, figures.Rate(float64(opts.Jobs)/took.Seconds()), producers)
 	fmt.Fprintf(w, "Redis' memory: %d bytes per job (used_memory). Append-only file: %d bytes per job.\n",
 		(after-before)/opts.Jobs, server.FileSize()/int64(opts.Jobs))
 
@@ -109,30 +99,21 @@ func Measure(ctx context.Context, w io.Writer, opts Options) (err error) {
 // work claims and completes that many jobs.
 func work(ctx context.Context, q *queue.Queue, workers, jobs int) (claims, ends *figures.Latencies, err error) {
 	claims, ends = &figures.Latencies{}, &figures.Latencies{}
-	var wg sync.WaitGroup
-	failed := make(chan error, workers)
-	for i := range workers {
-		wg.Go(func() {
-			for n := i; n < jobs; n += workers {
-				began := time.Now()
-				c, err := q.Claim(ctx, fmt.Sprint("worker", i))
-				if err != nil {
-					failed <- err
-					return
-				}
-				claims.Add(time.Since(began))
-				began = time.Now()
-				if err := c.Complete(ctx, ""); err != nil {
-					failed <- err
-					return
-				}
-				ends.Add(time.Since(began))
-			}
-		})
-	}
-	wg.Wait()
-	close(failed)
-	return claims, ends, <-failed
+	err = concurrently.Do(workers, jobs, func(worker, _ int) error {
+		began := time.Now()
+		c, err := q.Claim(ctx, fmt.Sprint("worker", worker))
+		if err != nil {
+			return err
+		}
+		claims.Add(time.Since(began))
+		began = time.Now()
+		if err := c.Complete(ctx, ""); err != nil {
+			return err
+		}
+		ends.Add(time.Since(began))
+		return nil
+	})
+	return claims, ends, err
 }
 
 func usedMemory(ctx context.Context, rdb *redis.Client) (int, error) {

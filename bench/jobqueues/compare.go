@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
 	"time"
 
+	"culprit/bench/concurrently"
 	"culprit/bench/figures"
 	"culprit/bench/redisserver"
 )
@@ -48,6 +48,7 @@ type shape struct{ workers, processes int }
 type result struct {
 	enqueued, drained, both []float64 // jobs per second
 	redisCPU, ownCPU        []float64 // microseconds per job
+	commands                []float64 // that Redis carried out per job, those of scripts too
 	took                    [operations]*figures.Latencies
 }
 
@@ -67,7 +68,7 @@ func Compare(ctx context.Context, w io.Writer, opts Options) error {
 	fmt.Fprintln(w, "asynq tuned: TaskCheckInterval 10 ms, its other periodic work rarer. Handlers return at once.")
 	rates := figures.Table{
 		Title:  "Jobs per second; ratios are culprit / asynq, over 1 means that culprit is faster",
-		Header: []string{"workers", "side", "enqueue/s", "claim + finish/s", "all three/s", "ratio enqueue", "ratio claim + finish", "ratio all", "CPU µs/job: Redis", "client"},
+		Header: []string{"workers", "side", "enqueue/s", "claim + finish/s", "all three/s", "ratio enqueue", "ratio claim + finish", "ratio all", "CPU µs/job: Redis", "client", "Redis commands/job"},
 	}
 	delays := figures.Table{
 		Title:  "Calls to Redis in ms, p50 / p99",
@@ -95,7 +96,7 @@ func Compare(ctx context.Context, w io.Writer, opts Options) error {
 					row = append(row, fmt.Sprintf("%.2f", figures.Median(pair[0])/figures.Median(pair[1])))
 				}
 			}
-			row = append(row, figures.Rate(figures.Median(r.redisCPU)), figures.Rate(figures.Median(r.ownCPU)))
+			row = append(row, figures.Rate(figures.Median(r.redisCPU)), figures.Rate(figures.Median(r.ownCPU)), figures.Rate(figures.Median(r.commands)))
 			rates.Row(row...)
 			cells := []any{label, s.name()}
 			for op := enqueue; op <= finish; op++ {
@@ -123,6 +124,10 @@ func (r *result) run(ctx context.Context, s side, sh shape, opts Options) (err e
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
 
+	commands, err := server.Commands(ctx)
+	if err != nil {
+		return err
+	}
 	redisCPU, ownCPU := figures.CPU(server.PID), figures.CPU(os.Getpid())
 	began := time.Now()
 	if err := produce(ctx, b, sh.workers, opts.Jobs); err != nil {
@@ -135,12 +140,18 @@ func (r *result) run(ctx context.Context, s side, sh shape, opts Options) (err e
 	}
 	drained := b.measured().ended.Sub(began) // without the time that shutting down takes
 
+	now, err := server.Commands(ctx)
+	if err != nil {
+		return err
+	}
+
 	n := float64(opts.Jobs)
 	r.enqueued = append(r.enqueued, n/enqueued.Seconds())
 	r.drained = append(r.drained, n/drained.Seconds())
 	r.both = append(r.both, n/(enqueued+drained).Seconds())
 	r.redisCPU = append(r.redisCPU, float64((figures.CPU(server.PID)-redisCPU).Microseconds())/n)
 	r.ownCPU = append(r.ownCPU, float64((figures.CPU(os.Getpid())-ownCPU).Microseconds())/n)
+	r.commands = append(r.commands, float64(now-commands)/n)
 	for op := range operations {
 		if r.took[op] == nil {
 			r.took[op] = &figures.Latencies{}
@@ -152,19 +163,10 @@ func (r *result) run(ctx context.Context, s side, sh shape, opts Options) (err e
 
 // produce enqueues all jobs by that many goroutines.
 func produce(ctx context.Context, b bench, producers, jobs int) error {
-	var wg sync.WaitGroup
-	failed := make(chan error, producers)
-	for p := range producers {
-		wg.Go(func() {
-			for n := p; n < jobs; n += producers {
-				if err := b.enqueue(ctx, n); err != nil {
-					failed <- fmt.Errorf("enqueue: %w", err)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	close(failed)
-	return <-failed
+	return concurrently.Do(producers, jobs, func(_, n int) error {
+		if err := b.enqueue(ctx, n); err != nil {
+			return fmt.Errorf("enqueue: %w", err)
+		}
+		return nil
+	})
 }

@@ -56,10 +56,11 @@ func (b *culpritBench) learn(ctx context.Context) error {
 	rdb := redis.NewClient(b.rdb.Options())
 	defer rdb.Close()
 	var now operation
-	rdb.AddHook(learner(func(cmd redis.Cmder) {
+	rdb.AddHook(newProbe(0, func(cmd redis.Cmder) operation {
 		if sha := scriptOf(cmd); sha != "" {
 			b.shas[sha] = now
 		}
+		return other // nothing is measured yet
 	}))
 	q, err := queue.Open(ctx, queue.Options{Redis: rdb, Prefix: "learn"})
 	if err != nil {

@@ -96,6 +96,31 @@ func (s *Server) FileSize() int64 {
 	return sum
 }
 
+// Commands is how many commands the server has carried out since it started, by
+// INFO commandstats: those that clients sent and those that scripts called.
+func (s *Server) Commands(ctx context.Context) (int, error) {
+	rdb := s.Client()
+	defer rdb.Close()
+	info, err := rdb.Info(ctx, "commandstats").Result()
+	if err != nil {
+		return 0, fmt.Errorf("count commands: %w", err)
+	}
+	sum := 0
+	for line := range strings.Lines(info) {
+		_, stats, _ := strings.Cut(strings.TrimSpace(line), ":calls=")
+		calls, _, ok := strings.Cut(stats, ",")
+		if !ok {
+			continue // the heading
+		}
+		n, err := strconv.Atoi(calls)
+		if err != nil {
+			return 0, fmt.Errorf("count commands: %q: %w", line, err)
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
 // Close ends the server and removes its folder.
 func (s *Server) Close() error {
 	_ = s.cmd.Process.Kill() // it may have ended by itself
