@@ -121,28 +121,11 @@ func (s *Server) initGit(r *repository) error {
 // one commit.
 func (s *Server) ImportGit(repo, dir, branch string) error {
 	return s.withRepo(repo, func(r *repository) error {
-		_, err := s.importRef(r, dir, branch)
-		return err
+		return s.importRef(r, dir, branch)
 	})
 }
 
-// PushGit is ImportGit as a push by a person: it sends push and pull-request
-// events. It returns the branch's new SHA.
-func (s *Server) PushGit(repo, login, dir, branch string) (string, error) {
-	return readRepo(s, repo, func(r *repository) (string, error) {
-		before, err := s.listRefs(r, "refs/heads", "refs/tags")
-		if err != nil {
-			return "", err
-		}
-		sha, err := s.importRef(r, dir, branch)
-		if err != nil {
-			return "", err
-		}
-		return sha, s.refsChanged(r, before, s.userOrNew(login))
-	})
-}
-
-func (s *Server) importRef(r *repository, dir, branch string) (string, error) {
+func (s *Server) importRef(r *repository, dir, branch string) error {
 	if branch == "" {
 		branch = r.defaultBranch
 	}
@@ -150,28 +133,29 @@ func (s *Server) importRef(r *repository, dir, branch string) (string, error) {
 	if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil || isBare(dir) {
 		src, err := filepath.Abs(dir)
 		if err != nil {
-			return "", err
+			return err
 		}
 		env := []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}
 		_, err = s.gitWith(r, nil, env, "fetch", "--quiet", "--no-tags", "--end-of-options", src, "+"+ref+":"+ref)
 		if err != nil {
 			if _, err = s.gitWith(r, nil, env, "fetch", "--quiet", "--no-tags", "--end-of-options", src, "+HEAD:"+ref); err != nil {
-				return "", fmt.Errorf("import %s: %w", dir, err)
+				return fmt.Errorf("import %s: %w", dir, err)
 			}
 		}
-		return s.resolve(r, ref), nil
+		return nil
 	}
 	index := filepath.Join(r.dir, "import.index")
 	defer os.Remove(index)
 	env := []string{"GIT_INDEX_FILE=" + index}
 	if _, err := s.gitWith(r, nil, env, "--work-tree="+dir, "add", "--all", "--force", "--", "."); err != nil {
-		return "", fmt.Errorf("import folder %s: %w", dir, err)
+		return fmt.Errorf("import folder %s: %w", dir, err)
 	}
 	tree, err := s.gitWith(r, nil, env, "write-tree")
 	if err != nil {
-		return "", err
+		return err
 	}
-	return s.commitTree(r, ref, strings.TrimSpace(tree), "Import", nil)
+	_, err = s.commitTree(r, ref, strings.TrimSpace(tree), "Import", nil)
+	return err
 }
 
 // commitTree commits a tree on top of a ref and moves the ref.

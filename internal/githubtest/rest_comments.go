@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 var commentRoutes = []*route{
@@ -38,24 +36,6 @@ func listComments(c *call) reply {
 	return ok(listJSON(c, list, func(x *comment) obj { return c.s.commentJSON(c.repo, i, x) }))
 }
 
-// commentBody reads and checks the body of a comment.
-func (c *call) commentBody() (string, *reply) {
-	var req struct{ Body string }
-	if bad := c.decode(&req, "body"); bad != nil {
-		return "", bad
-	}
-	var rep reply
-	switch {
-	case strings.TrimSpace(req.Body) == "":
-		rep = invalid(fieldError{Resource: "IssueComment", Code: "unprocessable", Field: "data", Message: "Body cannot be blank"})
-	case utf8.RuneCountInString(req.Body) > maxText:
-		rep = invalid(fieldError{Resource: "IssueComment", Code: "unprocessable", Field: "data", Message: "Body is too long (maximum is 65536 characters)"})
-	default:
-		return req.Body, nil
-	}
-	return "", &rep
-}
-
 func createComment(c *call) reply {
 	i, gone := c.issue()
 	if gone != nil {
@@ -64,7 +44,7 @@ func createComment(c *call) reply {
 	if locked := c.lockedFor(i); locked != nil {
 		return *locked
 	}
-	body, bad := c.commentBody()
+	body, bad := c.commentBody("IssueComment")
 	if bad != nil {
 		return *bad
 	}
@@ -107,7 +87,7 @@ func patchComment(c *call) reply {
 	if !c.mayEdit(x.user) {
 		return fail(http.StatusForbidden, "Must have admin rights to Repository.")
 	}
-	body, bad := c.commentBody()
+	body, bad := c.commentBody("IssueComment")
 	if bad != nil {
 		return *bad
 	}

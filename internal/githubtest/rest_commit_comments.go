@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
-	"unicode/utf8"
 )
 
 // Comments of a commit. The permissions are those of GitHub's list of what
@@ -68,8 +66,8 @@ func createCommitComment(c *call) reply {
 	if bad := c.decode(&req, "body"); bad != nil {
 		return *bad
 	}
-	if problem := checkCommitComment(req.Body); problem != nil {
-		return invalid(*problem)
+	if bad := checkBody("CommitComment", req.Body, false); bad != nil {
+		return *bad
 	}
 	x := &commitComment{sha: sha, body: req.Body, user: c.who.user()}
 	if req.Path != "" || req.Position != nil || req.Line != nil {
@@ -80,16 +78,6 @@ func createCommitComment(c *call) reply {
 	}
 	c.s.addCommitComment(c.repo, x)
 	return c.created(c.s.commitCommentJSON(c.repo, x))
-}
-
-func checkCommitComment(body string) *fieldError {
-	switch {
-	case strings.TrimSpace(body) == "":
-		return &fieldError{Resource: "CommitComment", Code: "missing_field", Field: "body"}
-	case utf8.RuneCountInString(body) > maxText:
-		return &fieldError{Resource: "CommitComment", Code: "custom", Field: "body", Message: "body is too long (maximum is 65536 characters)"}
-	}
-	return nil
 }
 
 // placeInCommit checks where in a commit's diff a comment shall stand: a file
@@ -157,16 +145,13 @@ func patchCommitComment(c *call) reply {
 	if !c.mayEdit(x.user) {
 		return fail(http.StatusForbidden, "Must have admin rights to Repository.")
 	}
-	var req struct{ Body string }
-	if bad := c.decode(&req, "body"); bad != nil {
+	body, bad := c.commentBody("CommitComment")
+	if bad != nil {
 		return *bad
 	}
-	if problem := checkCommitComment(req.Body); problem != nil {
-		return invalid(*problem)
-	}
 	// GitHub has no event for an edited or deleted comment of a commit.
-	if req.Body != x.body {
-		x.body, x.updated = req.Body, c.s.now()
+	if body != x.body {
+		x.body, x.updated = body, c.s.now()
 		x.edits++
 	}
 	return ok(c.s.commitCommentJSON(c.repo, x))

@@ -6,12 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
-
-// maxText is GitHub's limit on the body of an issue, pull request or comment,
-// in characters.
-const maxText = 65536
 
 var issueRoutes = []*route{
 	{method: "GET", path: "/repos/{owner}/{repo}/issues", access: accessRepo, needs: "issues:read|pull_requests:read", handle: listIssues},
@@ -128,21 +123,6 @@ func createIssue(c *call) reply {
 	}
 	i := c.s.openIssue(c.repo, c.who.user(), c.who.via(), req.Title, req.Body, req.Labels)
 	return c.created(c.s.issueJSON(c.repo, i))
-}
-
-func checkText(resource, title, body string) *reply {
-	var rep reply
-	switch {
-	case strings.TrimSpace(title) == "":
-		rep = invalid(fieldError{Resource: resource, Code: "missing_field", Field: "title"})
-	case utf8.RuneCountInString(title) > 256:
-		rep = invalid(fieldError{Resource: resource, Code: "custom", Field: "title", Message: "title is too long (maximum is 256 characters)"})
-	case utf8.RuneCountInString(body) > maxText:
-		rep = invalid(fieldError{Resource: resource, Code: "custom", Field: "body", Message: "body is too long (maximum is 65536 characters)"})
-	default:
-		return nil
-	}
-	return &rep
 }
 
 // mayTriage says whether the caller may label, assign, and close what others

@@ -100,14 +100,14 @@ func createReview(c *call) reply {
 	case req.Body == "" && len(req.Comments) == 0 && (state == "CHANGES_REQUESTED" || state == "COMMENTED"):
 		problem = "Body can not be blank"
 	}
-	if bad := reviewText("PullRequestReview", req.Body, true); bad != nil {
+	if bad := checkBody("PullRequestReview", req.Body, true); bad != nil {
 		return *bad
 	}
 	if locked := c.lockedFor(i); locked != nil {
 		return *locked
 	}
 	for _, lc := range req.Comments {
-		if bad := reviewText("PullRequestReviewComment", lc.Body, false); bad != nil {
+		if bad := checkBody("PullRequestReviewComment", lc.Body, false); bad != nil {
 			return *bad
 		}
 		if problem == "" {
@@ -156,7 +156,7 @@ func createReviewComment(c *call) reply {
 	if bad := c.decode(&lc, "body"); bad != nil {
 		return *bad
 	}
-	if bad := reviewText("PullRequestReviewComment", lc.Body, false); bad != nil {
+	if bad := checkBody("PullRequestReviewComment", lc.Body, false); bad != nil {
 		return *bad
 	}
 	if locked := c.lockedFor(i); locked != nil {
@@ -186,19 +186,16 @@ func replyToReview(c *call) reply {
 	if i == nil {
 		return notFound()
 	}
-	var req struct{ Body string }
-	if bad := c.decode(&req, "body"); bad != nil {
+	body, bad := c.commentBody("PullRequestReviewComment")
+	if bad != nil {
 		return *bad
 	}
-	return c.replyTo(i, c.id("comment_id"), req.Body)
+	return c.replyTo(i, c.id("comment_id"), body)
 }
 
 // replyTo answers in a thread. A reply to a reply is 404: GitHub knows threads
 // by their first comment only.
 func (c *call) replyTo(i *issue, id int64, body string) reply {
-	if bad := reviewText("PullRequestReviewComment", body, false); bad != nil {
-		return *bad
-	}
 	if locked := c.lockedFor(i); locked != nil {
 		return *locked
 	}

@@ -5,19 +5,16 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // What happens to review comments after they were written: edits, deletions,
-// dismissals, and threads that are resolved.
+// and threads that are resolved.
 
 var threadRoutes = []*route{
 	{method: "GET", path: "/repos/{owner}/{repo}/pulls/comments/{comment_id}", access: accessRepo, needs: "pull_requests:read", handle: getReviewComment},
 	{method: "PATCH", path: "/repos/{owner}/{repo}/pulls/comments/{comment_id}", access: accessRepo, needs: "pull_requests:write", handle: patchReviewComment},
 	{method: "DELETE", path: "/repos/{owner}/{repo}/pulls/comments/{comment_id}", access: accessRepo, needs: "pull_requests:write", handle: removeReviewComment},
 	{method: "POST", path: "/repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions", access: accessRepo, needs: "pull_requests:write", handle: reactToReviewComment},
-	{method: "GET", path: "/repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}", access: accessRepo, needs: "pull_requests:read", handle: getReview},
-	{method: "PUT", path: "/repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}/dismissals", access: accessRepo, needs: "pull_requests:write", role: "write", handle: dismissReview},
 }
 
 // outdated says whether the line that a comment stands on is no longer there
@@ -52,20 +49,6 @@ func (c *call) reviewComment() (*issue, *reviewComment) {
 	return nil, nil
 }
 
-// reviewText checks the text of a review or of a comment in it.
-func reviewText(resource, body string, mayBeEmpty bool) *reply {
-	var rep reply
-	switch {
-	case !mayBeEmpty && strings.TrimSpace(body) == "":
-		rep = invalid(fieldError{Resource: resource, Code: "missing_field", Field: "body"})
-	case utf8.RuneCountInString(body) > maxText:
-		rep = invalid(fieldError{Resource: resource, Code: "custom", Field: "body", Message: "body is too long (maximum is 65536 characters)"})
-	default:
-		return nil
-	}
-	return &rep
-}
-
 func getReviewComment(c *call) reply {
 	i, x := c.reviewComment()
 	if x == nil {
@@ -82,14 +65,11 @@ func patchReviewComment(c *call) reply {
 	if !c.mayEdit(x.user) {
 		return fail(http.StatusForbidden, "Must have admin rights to Repository.")
 	}
-	var req struct{ Body string }
-	if bad := c.decode(&req, "body"); bad != nil {
+	body, bad := c.commentBody("PullRequestReviewComment")
+	if bad != nil {
 		return *bad
 	}
-	if bad := reviewText("PullRequestReviewComment", req.Body, false); bad != nil {
-		return *bad
-	}
-	c.s.editReviewComment(c.repo, i, x, c.who.user(), req.Body)
+	c.s.editReviewComment(c.repo, i, x, c.who.user(), body)
 	return ok(c.s.reviewCommentJSON(c.repo, i, x))
 }
 
@@ -165,62 +145,5 @@ func (s *Server) withReviewComment(repo string, number int, id int64, f func(*re
 			}
 		}
 		return fmt.Errorf("no review comment %d", id)
-	})
-}
-
-func (c *call) review() (*issue, *review) {
-	if i := c.pull(); i != nil {
-		for _, v := range i.pull.reviews {
-			if v.id == c.id("review_id") {
-				return i, v
-			}
-		}
-	}
-	return nil, nil
-}
-
-func getReview(c *call) reply {
-	i, v := c.review()
-	if v == nil {
-		return notFound()
-	}
-	return ok(c.s.reviewJSON(c.repo, i, v))
-}
-
-func dismissReview(c *call) reply {
-	i, v := c.review()
-	if v == nil {
-		return notFound()
-	}
-	var req struct{ Message string }
-	if bad := c.decode(&req, "message"); bad != nil {
-		return *bad
-	}
-	if v.state != "APPROVED" && v.state != "CHANGES_REQUESTED" {
-		r := fail(http.StatusUnprocessableEntity, "Unprocessable Entity")
-		r.body.(obj)["errors"] = []string{"Can not dismiss a commented pull request review"}
-		return r
-	}
-	c.s.dismiss(c.repo, i, v, c.who.user())
-	return ok(c.s.reviewJSON(c.repo, i, v))
-}
-
-func (s *Server) dismiss(r *repository, i *issue, v *review, u *user) {
-	v.state = "DISMISSED"
-	s.emitReview(r, i, v, "dismissed", u)
-}
-
-// DismissReview dismisses an approval or a request for changes.
-func (s *Server) DismissReview(repo string, number int, reviewID int64, login string) error {
-	return s.withIssue(repo, number, func(r *repository, i *issue) error {
-		if i.pull != nil {
-			for _, v := range i.pull.reviews {
-				if v.id == reviewID {
-					s.dismiss(r, i, v, s.userOrNew(login))
-					return nil
-				}
-			}
-		}
-		return fmt.Errorf("no review %d", reviewID)
 	})
 }

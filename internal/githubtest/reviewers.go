@@ -30,37 +30,39 @@ func listReviewers(c *call) reply {
 	return ok(obj{"users": c.s.usersJSON(i.pull.reviewers), "teams": []obj{}})
 }
 
-// reviewerNames reads the body's people. Teams are none here.
-func (c *call) reviewerNames() ([]*user, *reply) {
+// reviewRequest finds the pull request that the path names and the people that
+// the body names. Teams are none here.
+func (c *call) reviewRequest() (*issue, []*user, *reply) {
+	i := c.pull()
+	if i == nil {
+		r := notFound()
+		return nil, nil, &r
+	}
 	var req struct {
 		Reviewers []string
 		Teams     []string `json:"team_reviewers"`
 	}
 	if bad := c.decode(&req); bad != nil {
-		return nil, bad
+		return nil, nil, bad
 	}
 	var out []*user
 	for _, login := range req.Reviewers {
 		u := c.s.users[strings.ToLower(login)]
 		if u == nil || u.kind != "User" || roleRank[c.repo.role(u)] < roleRank["read"] || c.repo.association(u) == "NONE" {
 			r := fail(http.StatusUnprocessableEntity, "Reviews may only be requested from collaborators. One or more of the users or teams you specified is not a collaborator of the "+c.repo.fullName()+" repository.")
-			return nil, &r
+			return nil, nil, &r
 		}
 		out = append(out, u)
 	}
 	if len(req.Teams) > 0 {
 		r := fail(http.StatusUnprocessableEntity, "Could not resolve to a node with the global id of '"+req.Teams[0]+"'.")
-		return nil, &r
+		return nil, nil, &r
 	}
-	return out, nil
+	return i, out, nil
 }
 
 func requestReviewers(c *call) reply {
-	i := c.pull()
-	if i == nil {
-		return notFound()
-	}
-	people, bad := c.reviewerNames()
+	i, people, bad := c.reviewRequest()
 	if bad != nil {
 		return *bad
 	}
@@ -78,11 +80,7 @@ func requestReviewers(c *call) reply {
 }
 
 func removeReviewers(c *call) reply {
-	i := c.pull()
-	if i == nil {
-		return notFound()
-	}
-	people, bad := c.reviewerNames()
+	i, people, bad := c.reviewRequest()
 	if bad != nil {
 		return *bad
 	}
