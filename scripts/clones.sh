@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Sourced by the scripts that read clones of public repositories, for one rule
 # where a clone stands.
 
