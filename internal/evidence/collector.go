@@ -126,6 +126,17 @@ func (c *collector) namesTests() bool {
 	return false
 }
 
+// namesTest reports whether a failed test is known whose report begins in
+// these bytes.
+func (c *collector) namesTest(from, to int64) bool {
+	for _, f := range c.failures {
+		if f.Test != "" && from <= f.From && f.From < to {
+			return true
+		}
+	}
+	return false
+}
+
 // merge adds to a known failure what a second mention of it tells.
 func (r *ranked) merge(f session.Failure, t tier) {
 	if r.Message == "" {

@@ -76,6 +76,8 @@ func (d *dotnet) result(t string, n int, l line) bool {
 		return true
 	case strings.HasPrefix(t, "Failed!  - Failed: "), strings.HasPrefix(t, "Passed!  - Failed: "):
 		return d.totals(t)
+	case strings.Contains(t, "  Total: "):
+		return d.console(t)
 	case strings.HasPrefix(t, "Total tests: "):
 		return d.total(t)
 	case strings.HasPrefix(t, "No test matches the given testcase filter"), strings.HasPrefix(t, "No test is available in "):
@@ -183,6 +185,21 @@ func (d *dotnet) totals(t string) bool {
 	}
 	d.out.use(frameworkDotnet)
 	d.out.total(frameworkDotnet, n["Passed"], n["Failed"], n["Skipped"])
+	return true
+}
+
+// console takes "Shop.Tests  Total: 3, Errors: 0, Failed: 2, Skipped: 0,
+// Time: 0.341s" of xUnit's own runner.
+func (d *dotnet) console(t string) bool {
+	_, rest, _ := strings.Cut(t, "  Total: ")
+	rest, _, timed := strings.Cut(rest, ", Time: ")
+	n, ok := named("Total: " + rest)
+	if !ok || !timed {
+		return false
+	}
+	d.out.use(frameworkDotnet)
+	failed := n["Errors"] + n["Failed"]
+	d.out.total(frameworkDotnet, max(n["Total"]-failed-n["Skipped"], 0), failed, n["Skipped"])
 	return true
 }
 

@@ -56,10 +56,10 @@ var formats = []struct {
 	}},
 	{"dotnet", func(c *collector) format { return &dotnet{out: c} }, cues{
 		starts: []string{"Failed ", "Passed ", "Skipped ", "Failed!  - ", "Passed!  - ", "Total tests: ", "No test matches the given testcase filter", "No test is available in "},
-		has:    []string{" [FAIL]"},
+		has:    []string{" [FAIL]", "  Total: "},
 	}},
 	{"swift", func(c *collector) format { return &swift{out: c} }, cues{
-		starts: []string{"Test Case '", "✘ Test ", "✔ Test ", "➜ Test ", "Executed "},
+		starts: []string{"Test Case '", "✘ Test ", "✔ Test ", "➜ Test ", "\U0010105b Test ", "\U00100884 Test ", "\U0010065f Test ", "Executed "},
 		has:    []string{": error: "},
 	}},
 	{"TAP", func(c *collector) format { return &tap{out: c} }, cues{
@@ -92,14 +92,14 @@ var formats = []struct {
 	{"testng", func(c *collector) format { return &testNG{out: c} }, cues{
 		starts: []string{"FAILED: ", "FAILED CONFIGURATION: ", "PASSED: ", "SKIPPED: ", "Total tests run: "},
 	}},
-	{"bazel", func(c *collector) format { return &bazel{out: c} }, cues{starts: []string{"//", "FAIL: //", "TIMEOUT: //", "ERROR: "}}},
+	{"bazel", func(c *collector) format { return &bazel{out: c} }, cues{starts: []string{"//", "@", "FAIL: //", "FAIL: @", "TIMEOUT: //", "TIMEOUT: @", "ERROR: ", bazelOutputBegins, bazelOutputEnds}}},
 	{"tox", func(c *collector) format { return &tox{out: c} }, cues{
 		has: []string{": FAIL code ", ": commands failed", ": could not install deps ", ": InterpreterNotFound: ", ": parallel child exit code 1"},
 	}},
 	{"python", func(c *collector) format { return &pythonTrace{out: c} }, cues{starts: []string{"Traceback (most recent call last):"}}},
 	{"node", func(c *collector) format { return &nodeCrash{out: c} }, cues{has: []string{"Error", "Exception"}}},
 	{"linters", func(c *collector) format { return &linters{out: c} }, cues{
-		starts: ruffRules("In ", "e: ", "[error] "),
+		starts: ruffRules("In ", "e: ", "[error] ", "invalid-syntax: "),
 		has:    []string{" lint/", " MD0", ": C: ", ": W: ", ": E: ", ": F: ", ": R: ", ": I: ", " [SC", ".py:", ".kt:", ".kts:", ".yml:", ".yaml:"},
 	}},
 	{"compiler", func(c *collector) format { return &compiler{out: c} }, cues{

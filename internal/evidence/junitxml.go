@@ -16,7 +16,9 @@ type junitXML struct {
 	out   *collector
 	suite bool // inside <testsuite>
 	block *block
-	kind  string // "failure" or "error": its text follows
+	body  message // the text inside of <failure>, before the stack
+	said  message // of that, what pytest marks as the exception's
+	kind  string  // "failure" or "error": its text follows
 }
 
 func (x *junitXML) line(l line) bool {
@@ -69,6 +71,18 @@ func (x *junitXML) text(s string, l line) {
 	}
 	x.block.To = l.to
 	t := unescapeXML(strings.TrimSpace(s))
+	if file, n, ok := pyPlace(t); ok { // pytest's traceback, outermost first
+		x.block.frame("", file, n)
+		if k := len(x.block.frames) - 1; k > 0 && k < maxStack-1 {
+			copy(x.block.frames[1:], x.block.frames[:k])
+			x.block.frames[0] = session.Frame{File: strings.Clone(file), Line: n}
+		}
+		return
+	}
+	if text, ok := strings.CutPrefix(t, "E  "); ok && x.body.lines > 0 {
+		x.said.add(strings.TrimPrefix(strings.TrimPrefix(text, " "), "    "))
+		return
+	}
 	if at, ok := strings.CutPrefix(t, "at "); ok {
 		b := javaBlock{}
 		b.frame(at)
@@ -77,8 +91,8 @@ func (x *junitXML) text(s string, l line) {
 			return
 		}
 	}
-	if t != "" && len(x.block.frames) == 0 && !strings.HasPrefix(x.block.msg.String(), t) {
-		x.block.msg.add(t)
+	if t != "" && len(x.block.frames) == 0 {
+		x.body.add(t)
 	}
 }
 
@@ -118,7 +132,9 @@ func (x *junitXML) element(s string, l line) bool {
 		if msg := attribute(attrs, "message"); msg != "" {
 			x.block.msg.add(msg)
 		}
-		if kind := attribute(attrs, "type"); kind != "" && javaKind(kind) != session.KindTest {
+		if kind := attribute(attrs, "type"); strings.HasSuffix(kind, "SkipException") { // TestNG's
+			x.block.Kind = "skipped"
+		} else if kind != "" && javaKind(kind) != session.KindTest {
 			x.block.Kind = session.KindPanic
 		}
 		if !closed {
@@ -163,7 +179,8 @@ func unescapeXML(s string) string {
 
 func (x *junitXML) close() {
 	b := x.block
-	x.block, x.kind = nil, ""
+	body, said := x.body.String(), x.said.String()
+	x.block, x.kind, x.body, x.said = nil, "", message{}, message{}
 	if b == nil || b.Test == "" {
 		return
 	}
@@ -173,7 +190,17 @@ func (x *junitXML) close() {
 	case "skipped":
 		x.out.skip(frameworkJUnit)
 	default:
-		x.out.fail(b.failure(), primary)
+		f := b.failure()
+		switch {
+		case said != "":
+			f.Message, f.Kind = said, pyKind(said)
+		case !strings.Contains(body, firstLine(f.Message)): // "Failed", of go-junit-report
+			b.msg.add(body)
+			f.Message = b.msg.String()
+		case f.Message == "":
+			f.Message = body
+		}
+		x.out.fail(f, primary)
 	}
 }
 

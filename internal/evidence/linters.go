@@ -13,9 +13,10 @@ import (
 //	path.rb:12:5: C: [Correctable] Style/X: message   rubocop
 //	a.sh:2:4: note: message [SC2086]                  shellcheck -f gcc
 //	path.kt:1:1: message (standard:rule)              ktlint
-//	README.md:12:81 MD013/line-length message         markdownlint
+//	README.md:12:81 error MD013/line-length message   markdownlint
 //	e: file:///path/Cart.kt:12:5 message              kotlinc
-//	[error] /path/Cart.scala:12:5: message            sbt
+//	[error] /path/Cart.scala:12:5: message            sbt, Scala 2
+//	[error] -- [E006] Not Found Error: /path/Cart.scala:12:5   Scala 3
 //	In a.sh line 2:                                   shellcheck, over several lines
 //	src/a.ts:12:5 lint/style/useConst ━━━━            biome, over several lines
 //	F401 [*] `os` imported but unused                 ruff, the place on the next line
@@ -80,12 +81,12 @@ func (t *linters) line(l line) bool {
 			return true
 		}
 	}
-	if word, rest, ok := strings.Cut(s, " "); ok && ruleCode(word) && rest != "" && s[0] != ' ' {
+	if word, rest, ok := strings.Cut(s, " "); ok && (ruleCode(word) || word == "invalid-syntax:") && rest != "" && s[0] != ' ' {
 		t.begin("ruff", session.Failure{Message: s}, l)
 		return false // it may be prose
 	}
 	if i := strings.Index(s, " MD0"); i > 0 && len(s) > i+6 && s[i+6] == '/' {
-		if file, n, ok := lineColumn(s[:i]); ok && strings.HasSuffix(file, ".md") {
+		if file, n, ok := lineColumn(strings.TrimSuffix(s[:i], " error")); ok && strings.HasSuffix(file, ".md") {
 			t.fail("markdownlint", session.Failure{File: file, Line: n, Message: s[i+1:]}, l)
 			return true
 		}
@@ -178,7 +179,7 @@ func (t *linters) shellcheck(s string, l line) bool {
 }
 
 // kotlin takes "file:///path/Cart.kt:12:5 message" and, of old versions,
-// "/path/Cart.kt: (12, 5): message".
+// "/path/Cart.kt: (12, 5): message" and "/path/build.gradle.kts:12:5: message".
 func (t *linters) kotlin(s string, l line) bool {
 	f := session.Failure{Kind: session.KindBuild}
 	if file, rest, ok := strings.Cut(s, ": ("); ok {
@@ -188,7 +189,7 @@ func (t *linters) kotlin(s string, l line) bool {
 		f.Line, _ = strconv.Atoi(num)
 	} else {
 		place, msg, _ := strings.Cut(s, " ")
-		file, n, ok := lineColumn(place)
+		file, n, ok := lineColumn(strings.TrimSuffix(place, ":"))
 		if !ok {
 			return false
 		}
@@ -201,7 +202,17 @@ func (t *linters) kotlin(s string, l line) bool {
 	return true
 }
 
+// sbt takes "/path/Cart.scala:12:5: message"; of Scala 3 the message is what
+// kind of error it is, and the explanation stands under the quoted code.
 func (t *linters) sbt(s string, l line) bool {
+	if title, ok := strings.CutPrefix(s, "-- "); ok {
+		title = strings.TrimRight(title, " -")
+		i := strings.LastIndex(title, ": ")
+		if i < 0 {
+			return false
+		}
+		s = title[i+2:] + ": " + title[:i]
+	}
 	place, msg, ok := strings.Cut(s, ": ")
 	file, n, isPlace := lineColumn(place)
 	if !ok || !isPlace || !strings.HasSuffix(file, ".scala") && !strings.HasSuffix(file, ".java") {

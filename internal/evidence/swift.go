@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"slices"
 	"strings"
 
 	"culprit/internal/session"
@@ -26,7 +27,7 @@ func (w *swift) line(l line) bool {
 		return w.result(s[len("Test Case '"):], l)
 	case strings.Contains(s, ": error: "):
 		return w.assertion(s, l)
-	case strings.HasPrefix(s, "✘ Test "), strings.HasPrefix(s, "✔ Test "), strings.HasPrefix(s, "➜ Test "):
+	case strings.Contains(s, " Test "):
 		return w.testing(s, l)
 	case strings.HasPrefix(strings.TrimLeft(s, " \t"), "Executed "):
 		return strings.Contains(s, " test") && strings.Contains(s, " failure")
@@ -78,7 +79,12 @@ func (w *swift) assertion(s string, l line) bool {
 	place, rest, _ := strings.Cut(s, ": error: ")
 	file, n, ok := lineColumn(place)
 	name, msg, isTest := strings.Cut(rest, " : ")
-	if !ok || !isTest || !strings.HasSuffix(file, ".swift") && !strings.HasSuffix(file, ".m") {
+	if place == "<EXPR>:0" { // an error that the test let through has no place
+		file, n = "", 0
+	} else if !strings.HasSuffix(file, ".swift") && !strings.HasSuffix(file, ".m") {
+		return false
+	}
+	if !ok || !isTest {
 		return false
 	}
 	class, test, ok := swiftName(name)
@@ -111,18 +117,17 @@ func swiftSides(msg string) (first, second string) {
 
 func (w *swift) testing(s string, l line) bool {
 	sign, rest, _ := strings.Cut(s, " Test ")
+	if !slices.Contains(swiftSigns, sign) {
+		return false
+	}
 	if strings.HasPrefix(rest, "run with ") {
 		return true
 	}
-	name, issue, recorded := strings.Cut(rest, " recorded an issue at ")
-	if recorded {
-		place, msg, _ := strings.Cut(issue, ": ")
-		f := session.Failure{Framework: frameworkSwift, Test: strings.Trim(name, `"`), Kind: session.KindTest, Message: msg, From: l.from, To: l.to}
-		if i := strings.Index(f.Test, " with "); i > 0 && !strings.HasSuffix(f.Test, ")") {
-			f.Test = f.Test[:i]
-		}
-		if file, n, ok := lineColumn(place); ok {
-			f.File, f.Line = file, n
+	if name, issue, ok := strings.Cut(rest, " recorded an issue"); ok {
+		f := session.Failure{Framework: frameworkSwift, Test: swiftTest(name), Kind: session.KindTest, From: l.from, To: l.to}
+		f.File, f.Line, f.Message = swiftIssue(issue)
+		if strings.HasPrefix(f.Message, "Caught error: ") {
+			f.Kind = session.KindPanic
 		}
 		w.out.use(frameworkSwift)
 		w.out.fail(f, primary)
@@ -133,12 +138,12 @@ func (w *swift) testing(s string, l line) bool {
 		if !ok {
 			continue
 		}
-		name = strings.Trim(name, `"`)
+		name = swiftTest(name)
 		w.out.use(frameworkSwift)
-		switch {
-		case word == " skipped":
+		switch word {
+		case " skipped":
 			w.out.skip(frameworkSwift)
-		case sign == "✔":
+		case " passed after ":
 			w.out.pass(frameworkSwift, "", name)
 		default:
 			w.out.fail(session.Failure{Framework: frameworkSwift, Test: name, Kind: session.KindTest, From: l.from, To: l.to}, primary)
@@ -146,6 +151,38 @@ func (w *swift) testing(s string, l line) bool {
 		return true
 	}
 	return false
+}
+
+// swiftSigns are the signs before a test's result, as Swift Testing prints
+// them on Linux and, of Apple's own symbols, on macOS. The words decide: a
+// test that passes with a known issue bears the sign of a failure.
+var swiftSigns = []string{"✔", "✘", "➜", "\U0010105b", "\U00100884", "\U0010065f"}
+
+// swiftTest reads `adds()`, `"Adds"` and `adds(n:) with 2 test cases`.
+func swiftTest(s string) string {
+	if i := strings.LastIndex(s, " with "); i > 0 && strings.Contains(s[i:], " test case") {
+		s = s[:i]
+	}
+	return strings.Trim(s, `"`)
+}
+
+// swiftIssue reads " at CartTests.swift:12:5: message", ": message", and
+// " with 1 argument n → 2 at CartTests.swift:12:5: message".
+func swiftIssue(s string) (file string, n int, msg string) {
+	if msg, ok := strings.CutPrefix(s, ": "); ok {
+		return "", 0, msg
+	}
+	for rest := s; ; { // an argument may hold " at " too
+		_, after, ok := strings.Cut(rest, " at ")
+		if !ok {
+			return "", 0, strings.TrimSpace(s)
+		}
+		place, msg, _ := strings.Cut(after, ": ")
+		if file, n, ok := lineColumn(place); ok {
+			return file, n, msg
+		}
+		rest = after
+	}
 }
 
 func (w *swift) busy() bool { return false }
