@@ -62,7 +62,7 @@ func TestEventsBecomeJobs(t *testing.T) {
 	ci.Kind, ci.SHA, ci.Ref, ci.CheckSuite, ci.PR = handlers.KindCI, sha, "topic", 3001, 5
 	cmd.Kind, cmd.Trigger, cmd.Command, cmd.Comment, cmd.Issue, cmd.Actor, cmd.Sum = handlers.KindCommand, "command", "run", 9001, 12, "ann", sum("/debug")
 	statusJob := queue.Job{
-		Delivery: "d-1", Key: "octo/calc@" + sha + "/ci", Ref: "octo/calc@refs/heads/topic", SHA: sha,
+		Delivery: "d-1", Key: "octo/calc@" + sha + "/ci", Ref: "octo/calc@refs/heads/topic", SHA: sha, RefTime: moved,
 		Repository: "octo/calc", Installation: "77", Priority: queue.PriorityCI,
 	}
 	with := func(r handlers.Request, change func(*handlers.Request)) handlers.Request { change(&r); return r }

@@ -1,5 +1,7 @@
 package handlers
 
+import "time"
+
 // decideStatus starts a session when a commit status turns red: CI services
 // that are no GitHub Apps report by it. It names the branches that have the
 // commit; one whose head it is must be there, or the commit is superseded or
@@ -7,9 +9,12 @@ package handlers
 func decideStatus(r Rules, delivery string, body []byte) (Decision, error) {
 	var p struct {
 		envelope
-		SHA      string `json:"sha"`
-		State    string `json:"state"`
-		Branches []struct {
+		SHA   string `json:"sha"`
+		State string `json:"state"`
+		// When CI said so. Only the head of a branch counts, so a later one is
+		// about a later head.
+		UpdatedAt time.Time `json:"updated_at"`
+		Branches  []struct {
 			Name   string `json:"name"`
 			Commit struct {
 				SHA string `json:"sha"`
@@ -33,5 +38,5 @@ func decideStatus(r Rules, delivery string, body []byte) (Decision, error) {
 			break
 		}
 	}
-	return decideRedRun(redRun{env: p.envelope, request: req})
+	return decideRedRun(redRun{env: p.envelope, request: req, moved: p.UpdatedAt})
 }
