@@ -77,6 +77,9 @@ type signed struct{ app *App }
 
 // RoundTrip implements http.RoundTripper.
 func (s signed) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Body != nil && req.GetBody != nil {
+		defer req.Body.Close() // its copies are sent
+	}
 	for tried := 1; ; tried++ {
 		t, n := s.app.appTransport()
 		out := req.Clone(req.Context())

@@ -142,14 +142,20 @@ func (p *Publisher) allowed(ctx context.Context) error {
 	if p.cfg.Fence == nil {
 		return nil
 	}
-	asked := p.guard.now()
-	if err := p.cfg.Fence(ctx); err != nil {
-		return fmt.Errorf("%w: %w", ErrFenced, err)
+	// An answer that was long in coming is old already: it is asked for once more.
+	for tried := 1; ; tried++ {
+		asked := p.guard.now()
+		if err := p.cfg.Fence(ctx); err != nil {
+			return fmt.Errorf("%w: %w", ErrFenced, err)
+		}
+		if p.cfg.Hold <= 0 {
+			return nil
+		}
+		if tried == 2 || p.guard.now().Sub(asked) < p.cfg.Hold/2 {
+			p.guard.allow(asked.Add(p.cfg.Hold))
+			return nil
+		}
 	}
-	if p.cfg.Hold > 0 {
-		p.guard.allow(asked.Add(p.cfg.Hold))
-	}
-	return nil
 }
 
 func (p *Publisher) redact(s string) string { return p.cfg.Repo.app.redact(s) }

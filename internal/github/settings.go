@@ -66,7 +66,7 @@ func (r *Repo) ReportSettings(ctx context.Context, rep SettingsReport) error {
 	}
 	if !done {
 		if err := rep.Fence(ctx); err != nil {
-			return err
+			return fmt.Errorf("%w: %w", ErrFenced, err)
 		}
 		var annotations []*gh.CheckRunAnnotation
 		for _, a := range rep.Check.Annotations[:min(len(rep.Check.Annotations), annotationBatch)] {
@@ -94,7 +94,7 @@ func (r *Repo) ReportSettings(ctx context.Context, rep SettingsReport) error {
 		}
 	}
 	if err := rep.Fence(ctx); err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrFenced, err)
 	}
 	_, err = place.create(ctx, r.app.redact(rep.Comment))
 	return err

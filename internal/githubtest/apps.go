@@ -19,7 +19,7 @@ type AppConfig struct {
 	WebhookSecret string // random
 	// Permissions default to what the product's manifest asks for.
 	Permissions map[string]string
-	// Events default to what the product's manifest asks for.
+	// Events default to all that an App of this kind may want.
 	Events []string
 	// Key is generated when nil; a test that registers many Apps can share one.
 	Key *rsa.PrivateKey
