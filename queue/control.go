@@ -120,29 +120,3 @@ func (q *Queue) Resume(ctx context.Context) error {
 	}
 	return nil
 }
-
-// Drain pauses the queue and returns when no job runs any more, or with the
-// context's error. It looks every interval (0: each second). The queue stays
-// paused until Resume.
-func (q *Queue) Drain(ctx context.Context, interval time.Duration) error {
-	if err := q.Pause(ctx); err != nil {
-		return err
-	}
-	setDefault(&interval, time.Second)
-	t := time.NewTicker(interval)
-	defer t.Stop()
-	for {
-		n, err := q.rdb.ZCard(ctx, q.base+"state:running").Result()
-		if err != nil {
-			return fmt.Errorf("drain queue: count running jobs: %w", err)
-		}
-		if n == 0 {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("drain queue: %d jobs still run: %w", n, ctx.Err())
-		case <-t.C:
-		}
-	}
-}

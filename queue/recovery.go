@@ -19,8 +19,9 @@ var (
 // What the queue remembers of deliveries that failed (GH3). A delivery that led
 // to a job is known as any other: its GUID was noted in the script that made
 // the job, so whatever Redis loses, it loses both. Here is what else there is
-// to know: call-offs, deliveries that are not to be looked at again, and those
-// that could not be dealt with yet.
+// to know: call-offs, commands in comments (their jobs are known by the comment
+// and its words), deliveries that are not to be looked at again, and those that
+// could not be dealt with yet.
 
 // A Trial is what became of a failed delivery so far.
 type Trial struct {
