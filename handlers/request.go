@@ -55,6 +55,7 @@ type Request struct {
 	Comment int64  `json:"comment,omitempty"` // where the command stands; its arguments are read from there
 	Sum     string `json:"sum,omitempty"`     // command.Command.Sum of it, since the comment may be edited
 	Edited  bool   `json:"edited,omitempty"`  // the command came by an edit
+	Late    bool   `json:"late,omitempty"`    // recovered from a delivery that failed
 	Session string `json:"session,omitempty"` // external ID of the check run whose button was pressed; unchecked
 }
 

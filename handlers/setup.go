@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"time"
 
 	"github.com/labstack/echo/v4"
 )
@@ -29,9 +30,14 @@ type SetupConfig struct {
 // browser back with a code.
 type setup struct {
 	SetupConfig
-	mu    sync.Mutex
-	state string // of the one attempt that may finish; empty when it has
+	state string // ties GitHub's answer to this set-up
+
+	mu       sync.Mutex // held while the App is finished: a code counts once
+	finished bool
 }
+
+// finishTime bounds Finish. It is less than the server takes for an answer.
+const finishTime = 15 * time.Second
 
 // NewSetup makes the handler of /setup and /setup/done.
 func NewSetup(c SetupConfig) (http.Handler, error) {
@@ -39,7 +45,7 @@ func NewSetup(c SetupConfig) (http.Handler, error) {
 	if err != nil || u.Host == "" || c.Secret == "" || c.Finish == nil {
 		return nil, errors.New("start set-up: give GitHub's address, a secret and what is to be done")
 	}
-	s := &setup{SetupConfig: c}
+	s := &setup{SetupConfig: c, state: rand.Text()}
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.Logger.SetOutput(discard{})
@@ -61,32 +67,29 @@ func (s *setup) begin(c echo.Context) error {
 	if subtle.ConstantTimeCompare([]byte(c.QueryParam("secret")), []byte(s.Secret)) != 1 {
 		return s.page(c, http.StatusForbidden, setupPage{Title: "This address is not complete", Text: "Open the whole address that the command printed."})
 	}
-	s.mu.Lock()
-	s.state = rand.Text()
-	state := s.state
-	s.mu.Unlock()
 	// Forms may go to GitHub, and nowhere else.
 	c.Response().Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; form-action "+s.GitHub)
 	return s.page(c, http.StatusOK, setupPage{
 		Title: "Set up Culprit", Text: "GitHub shows you the App's name and permissions, makes it, and sends you back here. Nothing is installed yet.",
-		Action: s.action() + "?state=" + state, Manifest: s.Manifest,
+		Action: s.action() + "?state=" + s.state, Manifest: s.Manifest,
 	})
 }
 
 func (s *setup) done(c echo.Context) error {
 	s.mu.Lock()
-	ok := s.state != "" && subtle.ConstantTimeCompare([]byte(c.QueryParam("state")), []byte(s.state)) == 1
-	if ok {
-		s.state = "" // a code counts once
-	}
-	s.mu.Unlock()
-	if !ok {
+	defer s.mu.Unlock()
+	if s.finished || subtle.ConstantTimeCompare([]byte(c.QueryParam("state")), []byte(s.state)) != 1 {
 		return s.page(c, http.StatusForbidden, setupPage{Title: "Start again", Text: "This answer of GitHub does not belong to a set-up that is under way. Open the address that the command printed."})
 	}
-	install, err := s.Finish(c.Request().Context(), c.QueryParam("code"))
+	// GitHub gives the credentials once: a browser that goes away must not lose
+	// them, and a page that is loaded again may try again.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), finishTime)
+	defer cancel()
+	install, err := s.Finish(ctx, c.QueryParam("code"))
 	if err != nil {
 		return s.page(c, http.StatusBadGateway, setupPage{Title: "The App could not be finished", Text: err.Error()})
 	}
+	s.finished = true
 	return s.page(c, http.StatusOK, setupPage{
 		Title: "The App is made", Text: "Its credentials are stored; the command says where. Now choose the repositories that it may see.", Install: install,
 	})

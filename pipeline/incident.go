@@ -16,6 +16,9 @@ type Incidents interface {
 	Same(ctx context.Context, s *session.Session) (*session.Incident, error)
 }
 
+// IncidentStage is the State of a session that waits for another one's result.
+const IncidentStage = "incident"
+
 // WaitError ends Run for now: the session waits for another one and is to be
 // run again at the given time, or earlier when that one has ended.
 type WaitError struct {

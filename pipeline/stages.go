@@ -21,7 +21,7 @@ type stage struct {
 // stages is the table of all stages, in order.
 var stages = []stage{
 	{name: "intake", doing: "reading the symptom", run: intake},
-	{name: "incident", doing: "looking for the same failure elsewhere", run: incident},
+	{name: IncidentStage, doing: "looking for the same failure elsewhere", run: incident},
 	{name: "checkout", doing: "resolving revisions", run: checkout},
 	{name: "reproduce", doing: "reproducing the failure", run: reproduce},
 	{name: "archaeology", doing: "searching the history for a commit that passes", run: archaeology},

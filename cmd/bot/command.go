@@ -219,11 +219,11 @@ func (x *wish) stop(ctx context.Context) (string, error) {
 	if e, ok, err := x.entry(ctx); err != nil {
 		return "", err
 	} else if ok && !stopped[e.Job] {
-		state, err := x.state(ctx, e.Job)
-		if err != nil {
+		info, err := x.queue.Show(ctx, e.Job)
+		if err != nil && !errors.Is(err, queue.ErrNotFound) {
 			return "", err
 		}
-		if state != "" && !state.Ended() {
+		if err == nil && !info.State.Ended() && info.Asked.Before(x.claim.Asked) {
 			if _, err := x.queue.Cancel(ctx, e.Job, reason); err != nil && !errors.Is(err, queue.ErrNotFound) {
 				return "", err
 			}

@@ -10,6 +10,7 @@ import (
 	"culprit/internal/github"
 	"culprit/internal/report"
 	"culprit/internal/session"
+	"culprit/pipeline"
 	"culprit/queue"
 )
 
@@ -19,6 +20,7 @@ func (x *wish) start(ctx context.Context) (string, error) {
 		return x.answer(ctx, report.Answer{Kind: report.AnswerTooMany, Detail: fmt.Sprint(x.cfg.Concurrency)})
 	}
 	req := x.req
+	req.Late = late(x.claim)
 	entry, known, err := x.entry(ctx)
 	if err != nil {
 		return "", err
@@ -72,20 +74,20 @@ func (x *wish) busy(ctx context.Context, job, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	switch state {
-	case queue.Running:
-	case queue.Snoozed:
-		if _, err := x.queue.Cancel(ctx, job, x.req.Actor+" asked for an investigation of its own"); err != nil && !errors.Is(err, queue.ErrNotFound) {
-			return "", err
-		}
-		return "", nil
-	default:
+	if state != queue.Running && state != queue.Snoozed {
 		return "", nil
 	}
 	a := report.Answer{Kind: report.AnswerRunning, Session: id}
 	s, err := x.checkpoint(ctx, job)
 	if err != nil {
 		return "", err
+	}
+	// A job sleeps for GitHub's limit too; then it is at work.
+	if state == queue.Snoozed && (s == nil || s.State == pipeline.IncidentStage) {
+		if _, err := x.queue.Cancel(ctx, job, x.req.Actor+" asked for an investigation of its own"); err != nil && !errors.Is(err, queue.ErrNotFound) {
+			return "", err
+		}
+		return "", nil
 	}
 	if s != nil {
 		a.Session, a.URL = s.ID, s.Published.CommentURL

@@ -123,7 +123,7 @@ func (w *worker) remember(ctx context.Context, c *queue.Claim, s *session.Sessio
 			keys = append(keys, handlers.ThreadKey(src.Repository, n))
 		}
 	}
-	return patiently(ctx, func(ctx context.Context) error {
+	return patiently(ctx, w.cfg.RedisGrace, func(ctx context.Context) error {
 		if seen == nil {
 			before, _, err := w.index.Session(ctx, s.ID)
 			if err != nil {

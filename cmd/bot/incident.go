@@ -228,7 +228,12 @@ func (w *worker) ended(ctx context.Context, c *queue.Claim, repo *github.Repo, s
 		}
 	}
 	if s.Result == session.ResultDuplicate && s.Incident != nil {
-		return w.linkBack(ctx, c, repo, s)
+		err := w.linkBack(ctx, c, repo, s)
+		if err != nil && fateOf(err) == buried {
+			w.log.Warn("the other session does not link back", "session", s.ID, "other", s.Incident.Session, "error", err)
+			return nil // the result stands
+		}
+		return err
 	}
 	all, err := w.index.Sightings(ctx, s.ID)
 	if err != nil {
@@ -271,7 +276,9 @@ func (w *worker) linkBack(ctx context.Context, c *queue.Claim, repo *github.Repo
 			return err
 		}
 		other.Sightings = all
-		pub, err := w.publisher(repo, other, c.Valid, nil)
+		cfg := w.publishing(repo, other, w.fence(c))
+		cfg.Existing = true // what a person deleted since is not made again for a link
+		pub, err := github.NewPublisher(cfg)
 		if err != nil {
 			return err
 		}

@@ -29,8 +29,9 @@ import (
 //     the newest is looked at and the others are not.
 //
 // One process looks at a time, to save calls. That is no lock: two processes
-// that look at once do nothing twice, because a GUID makes one job, and a
-// call-off that is repeated finds nothing that was asked for before it.
+// that look at once do nothing twice, because a GUID or a comment's command
+// makes one job, and a call-off that is repeated finds nothing that was asked
+// for before it.
 type recovery struct {
 	app   *github.App
 	queue *queue.Queue
@@ -263,7 +264,8 @@ func (r *recovery) carryOut(ctx context.Context, list []*missed) error {
 			m.said = true
 			r.say(m, result)
 		}
-		if result.Outcome == handlers.Ignored {
+		// A command is known by its comment and its words, not by a delivery.
+		if job := m.decision.Job; result.Outcome == handlers.Ignored || job != nil && job.Delivery != m.GUID {
 			if err := r.settle(ctx, m); err != nil {
 				return err
 			}

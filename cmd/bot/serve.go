@@ -226,6 +226,8 @@ func (s *service) runRecovery(ctx context.Context) error {
 // slug of the App, to know its own events; they are known by the App's ID too,
 // so that a GitHub that is away at start does not keep webhooks out.
 func (s *service) slug(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
 	slug, err := s.app.Slug(ctx)
 	if err != nil {
 		s.log.Warn("the App's name is not known", "error", err)
@@ -274,7 +276,7 @@ func (s *service) runWorker(ctx context.Context) (err error) {
 	s.log.Info("taking jobs", "at a time", s.cfg.Jobs, "sandbox", box.Name())
 	commands, err := queue.NewPool(s.commands, queue.PoolOptions{
 		Handler: s.metrics.Working(commandsQueue, commandSlots, queue.HandlerFunc(w.HandleCommand)), Slots: commandSlots, Report: w.ReportCommand,
-		ShutdownGrace: s.cfg.Grace, Log: s.log, Observe: s.metrics.Watch(commandsQueue),
+		ShutdownGrace: s.cfg.Grace, RedisGrace: s.cfg.RedisGrace, Log: s.log, Observe: s.metrics.Watch(commandsQueue),
 	})
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -93,6 +94,11 @@ func (f *setupFlags) check() error {
 		problems = append(problems, fmt.Errorf("--name %q: GitHub takes at most 34 characters", f.name))
 	}
 	if !f.print {
+		// The file is read by shells, by systemd and by container engines, which
+		// quote in different ways: so nothing in it may need quotes.
+		if key, err := filepath.Abs(f.keyFile()); err != nil || !plainPath.MatchString(key) {
+			problems = append(problems, fmt.Errorf("--out %q: want a path of letters, digits and . _ - / alone, from the root on", f.out))
+		}
 		for _, name := range []string{f.out, f.keyFile()} {
 			if _, err := os.Lstat(name); err == nil {
 				problems = append(problems, fmt.Errorf("%s exists already: choose another file with --out, or move it away", name))
@@ -101,6 +107,8 @@ func (f *setupFlags) check() error {
 	}
 	return errors.Join(problems...)
 }
+
+var plainPath = regexp.MustCompile(`^[A-Za-z0-9._/-]+$`)
 
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
@@ -131,7 +139,7 @@ func (a *App) runSetup(ctx context.Context, f setupFlags) error {
 		return err
 	}
 	secret := rand.Text()
-	made := make(chan error, 1)
+	made := make(chan struct{})
 	pages, err := handlers.NewSetup(handlers.SetupConfig{
 		Secret: secret, GitHub: f.github, Org: f.org, Manifest: string(manifest),
 		Finish: func(ctx context.Context, code string) (string, error) {
@@ -139,7 +147,8 @@ func (a *App) runSetup(ctx context.Context, f setupFlags) error {
 			if err != nil {
 				return "", err
 			}
-			made <- a.store(f, app)
+			a.store(f, app)
+			close(made)
 			return app.InstallURL(), nil
 		},
 	})
@@ -151,7 +160,8 @@ func (a *App) runSetup(ctx context.Context, f setupFlags) error {
 	go func() { ended <- server.Serve(listener) }()
 	fmt.Fprintf(a.Stdout, "Open this address in your browser:\n\n  %s/setup?secret=%s\n\nGitHub will show the App that is to be made; this command waits for you.\n", f.callback, secret)
 	select {
-	case err = <-made:
+	case <-made:
+		err = nil
 	case err = <-ended:
 		return fmt.Errorf("serve the set-up pages: %w", err)
 	case <-ctx.Done():
@@ -170,7 +180,7 @@ func (a *App) runSetup(ctx context.Context, f setupFlags) error {
 
 // store keeps the credentials. GitHub gives them once, so when they cannot be
 // written they are printed rather than lost.
-func (a *App) store(f setupFlags, app github.Created) error {
+func (a *App) store(f setupFlags, app github.Created) {
 	settings := fmt.Sprintf("GITHUB_API_URL=%s\nGITHUB_APP_ID=%d\nGITHUB_WEBHOOK_SECRET=%s\n", f.apiURL(), app.ID, app.WebhookSecret)
 	fmt.Fprintf(a.Stdout, "\nGitHub made the App %s (ID %d).\n", printable(app.Name), app.ID)
 	if !f.print {
@@ -181,12 +191,11 @@ func (a *App) store(f setupFlags, app github.Created) error {
 		if err == nil {
 			fmt.Fprintf(a.Stdout, "Its settings are in %s and its private key in %s, which only you can read.\n\nNext:\n  1. Install it on your repositories: %s\n  2. Start the bot: set -a; . %s; set +a; bot serve --work\n  3. Check everything: bot doctor --repo OWNER/NAME\n",
 				f.out, f.keyFile(), app.InstallURL(), shellPath(f.out))
-			return nil
+			return
 		}
 		fmt.Fprintf(a.Stderr, "bot setup: the files cannot be written (%v): store this now, GitHub does not show it again\n", err)
 	}
 	fmt.Fprintf(a.Stdout, "\n%sGITHUB_APP_PRIVATE_KEY='%s'\n\nInstall it on your repositories: %s\n", settings, strings.TrimSpace(app.PrivateKey), app.InstallURL())
-	return nil
 }
 
 // shellPath is a path that the shell's dot finds.

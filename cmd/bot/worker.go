@@ -72,7 +72,7 @@ func errText(err error) string {
 }
 
 // do finds or makes the job's session and runs it.
-func (w *worker) do(ctx context.Context, c *queue.Claim, log *slog.Logger) (string, error) {
+func (w *worker) do(ctx context.Context, c *queue.Claim, log *slog.Logger) (summary string, err error) {
 	req, err := handlers.DecodeRequest(c.Payload)
 	if err != nil {
 		return "", &session.UserError{Code: "bad-job", What: err.Error(), Do: "update this worker, or drop the job"}
@@ -105,13 +105,16 @@ func (w *worker) do(ctx context.Context, c *queue.Claim, log *slog.Logger) (stri
 	if err := keep(folder, c, c.Fence); err != nil {
 		return "", err
 	}
+	// From then on the pool ends the claim: nobody may take this for a dead
+	// worker's.
+	defer func() { err = errors.Join(err, keep(folder, c, 0)) }()
 	if err := w.remember(ctx, c, s, nil); err != nil {
 		return "", err
 	}
 	s.Attempt = c.Fence
 	// Before anything of it is visible, or the end of a job that never came
 	// beyond its clone could not be told.
-	if err := (&checkpointed{Folder: folder, ctx: ctx, claim: c}).Save(s); err != nil {
+	if err := (&checkpointed{folder, ctx, c, w.cfg.RedisGrace}).Save(s); err != nil {
 		return "", err
 	}
 	log = log.With("session", s.ID)
@@ -123,8 +126,6 @@ func (w *worker) do(ctx context.Context, c *queue.Claim, log *slog.Logger) (stri
 	if err == nil && s.Done() {
 		err = w.ended(ctx, c, repo, s)
 	}
-	// From here on the pool ends the claim: nobody may take this for a dead worker's.
-	err = errors.Join(err, keep(folder, c, 0))
 	if s.Done() && err == nil {
 		w.metrics.SessionEnded(string(s.Result))
 	}
@@ -162,7 +163,7 @@ func (w *worker) investigate(ctx context.Context, c *queue.Claim, repo *github.R
 	defer pub.Close()
 	ci := &ciLogs{repo: repo}
 	work := investigation{
-		session: s, store: &checkpointed{Folder: folder, ctx: ctx, claim: c}, runs: folder, mirror: mirror, box: w.box,
+		session: s, store: &checkpointed{folder, ctx, c, w.cfg.RedisGrace}, runs: folder, mirror: mirror, box: w.box,
 		caches: cacheFolder(w.cfg.Data, mirror), ownCode: w.ownCode, publisher: linked{tolerant{pub, log}, w}, logs: ci, clock: clock(w.now),
 		incidents: incidents{w, c, repo, mirror, ci},
 		progress: func(line string) {

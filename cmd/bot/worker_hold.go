@@ -10,19 +10,15 @@ import (
 	"culprit/queue"
 )
 
-// redisPatience is how long a job waits for a Redis that does not answer before
-// that counts as a failed attempt. The pool ends the job's context at about the
-// same time, when it was not heard of either.
-const redisPatience = 5 * time.Minute
-
 // patiently repeats an operation on a claim while Redis does not answer: a
 // restart or failover must cost a job time, not one of its attempts. What the
-// queue decided is returned at once.
-func patiently(ctx context.Context, op func(context.Context) error) error {
+// queue decided is returned at once. The patience is --redis-grace, after which
+// the pool ends the job's context too.
+func patiently(ctx context.Context, patience time.Duration, op func(context.Context) error) error {
 	began := time.Now()
 	for {
 		err := op(ctx)
-		if err == nil || isAnswer(err) || time.Since(began) > redisPatience {
+		if err == nil || isAnswer(err) || time.Since(began) > patience {
 			return err
 		}
 		wait := time.NewTimer(200*time.Millisecond + rand.N(300*time.Millisecond))
@@ -52,6 +48,6 @@ func (w *worker) fence(c *queue.Claim) func(context.Context) error {
 		valid = func(c *queue.Claim, ctx context.Context) error { return w.seams.valid(ctx, c) }
 	}
 	return func(ctx context.Context) error {
-		return patiently(ctx, func(ctx context.Context) error { return valid(c, ctx) })
+		return patiently(ctx, w.cfg.RedisGrace, func(ctx context.Context) error { return valid(c, ctx) })
 	}
 }

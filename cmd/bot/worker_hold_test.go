@@ -33,7 +33,7 @@ func heldWorker(t *testing.T) *worker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &worker{cfg: config.Config{Data: t.TempDir()}, queue: q, redactor: redact.New(), log: slog.New(slog.DiscardHandler), now: time.Now}
+	return &worker{cfg: config.Config{Data: t.TempDir(), RedisGrace: time.Minute}, queue: q, redactor: redact.New(), log: slog.New(slog.DiscardHandler), now: time.Now}
 }
 
 // claim enqueues a job about issue 1 and claims it.
@@ -58,7 +58,7 @@ func (w *worker) copyOf(t *testing.T, c *queue.Claim, s *session.Session) string
 	}
 	defer folder.Close()
 	made.Attempt = c.Fence
-	if err := errors.Join(keep(folder, c, c.Fence), (&checkpointed{Folder: folder, ctx: t.Context(), claim: c}).Save(made)); err != nil {
+	if err := errors.Join(keep(folder, c, c.Fence), (&checkpointed{folder, t.Context(), c, time.Minute}).Save(made)); err != nil {
 		t.Fatal(err)
 	}
 	return folder.Dir()
@@ -68,7 +68,7 @@ func (w *worker) copyOf(t *testing.T, c *queue.Claim, s *session.Session) string
 func TestAnAbsentRedisIsWaitedForAndAnAnswerIsNot(t *testing.T) {
 	t.Parallel()
 	away, calls := errors.New("connection refused"), 0
-	if err := patiently(t.Context(), func(context.Context) error {
+	if err := patiently(t.Context(), time.Minute, func(context.Context) error {
 		if calls++; calls < 3 {
 			return away
 		}
@@ -78,12 +78,12 @@ func TestAnAbsentRedisIsWaitedForAndAnAnswerIsNot(t *testing.T) {
 	}
 	for _, answer := range []error{queue.ErrLost, queue.ErrCancelled, queue.ErrSuperseded, queue.ErrTooLarge} {
 		calls = 0
-		if err := patiently(t.Context(), func(context.Context) error { calls++; return answer }); !errors.Is(err, answer) || calls != 1 {
+		if err := patiently(t.Context(), time.Minute, func(context.Context) error { calls++; return answer }); !errors.Is(err, answer) || calls != 1 {
 			t.Errorf("%v is asked for %d times: %v", answer, calls, err)
 		}
 	}
 	ctx, stop := context.WithCancelCause(t.Context())
-	if err := patiently(ctx, func(context.Context) error { stop(queue.ErrShutdown); return away }); !errors.Is(err, queue.ErrShutdown) || !errors.Is(err, away) {
+	if err := patiently(ctx, time.Minute, func(context.Context) error { stop(queue.ErrShutdown); return away }); !errors.Is(err, queue.ErrShutdown) || !errors.Is(err, away) {
 		t.Errorf("stopped while waiting: %v", err)
 	}
 }
@@ -133,7 +133,7 @@ func TestTheLaterClaimsStateGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Elsewhere it gets on.
-	elsewhere := &worker{cfg: config.Config{Data: t.TempDir()}, queue: w.queue, redactor: w.redactor, log: w.log, now: w.now}
+	elsewhere := &worker{cfg: config.Config{Data: t.TempDir(), RedisGrace: time.Minute}, queue: w.queue, redactor: w.redactor, log: w.log, now: w.now}
 	c, err := w.queue.Claim(t.Context(), "elsewhere")
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestTheLaterClaimsStateGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Attempt, s.State, s.UpdatedAt = c.Fence, "publish", now
-	if err := errors.Join((&checkpointed{Folder: folder, ctx: t.Context(), claim: c}).Save(s), folder.Close()); err != nil {
+	if err := errors.Join((&checkpointed{folder, t.Context(), c, time.Minute}).Save(s), folder.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Release(t.Context()); err != nil {

@@ -11,16 +11,20 @@ import (
 	"culprit/queue"
 )
 
-// lateAfter is how long after its event a job comes that was recovered from a
-// failed delivery; any other comes within seconds.
+// lateAfter is how long after its event a job comes into the queue that was
+// recovered from a failed delivery; the webhook's own are there within seconds.
 const lateAfter = time.Minute
+
+// late reports whether a job that the intake made was recovered.
+func late(c *queue.Claim) bool { return !c.Asked.IsZero() && c.EnqueuedAt.Sub(c.Asked) >= lateAfter }
 
 // overtaken tells why nothing is to be done about a job that comes late, or
 // "". What happened meanwhile is asked of GitHub and not of the queue, because
 // GitHub knows it also when Redis has lost everything: then failed deliveries
 // of the last days are recovered again, and must not be worked on twice.
 func overtaken(ctx context.Context, repo *github.Repo, c *queue.Claim, req handlers.Request) (string, error) {
-	if c.Asked.IsZero() || c.EnqueuedAt.Sub(c.Asked) < lateAfter {
+	// The job of a wish was made by a worker, who may have been busy for long.
+	if !req.Late && (req.Kind != handlers.KindCI || !late(c)) {
 		return "", nil
 	}
 	switch {

@@ -40,13 +40,18 @@ func (w *worker) requeue(ctx context.Context) (int, error) {
 		took := false
 		info, err := w.queue.Show(ctx, k.JobID)
 		switch {
+		case errors.Is(err, queue.ErrNotFound) && !s.UpdatedAt.IsZero() && w.now().Sub(s.UpdatedAt) > keepLost:
+			// Nobody waits for it any more, and the queue may have ended it long ago.
+			w.forget(filepath.Dir(p), "it was left weeks ago", func() bool { return !readDone(filepath.Dir(p)) })
+			continue
 		case errors.Is(err, queue.ErrNotFound):
 			took, err = w.enqueueAgain(ctx, k, filepath.Dir(p))
 		case err == nil && info.State == queue.Running && info.Fence == k.Fence:
 			took, err = w.abandon(ctx, info, filepath.Dir(p))
 		case err == nil && info.State.Ended():
-			// Whoever runs it again goes on from the checkpoint, if there is one.
-			if _, err := w.queue.LoadCheckpoint(ctx, info.ID); err == nil || info.State == queue.Done || s.State == "" {
+			if whole, err := w.keptElsewhere(ctx, info, &s); err != nil {
+				return n, err
+			} else if whole {
 				w.forget(filepath.Dir(p), "its job has ended", func() bool { return !readDone(filepath.Dir(p)) })
 			}
 			continue
@@ -59,6 +64,29 @@ func (w *worker) requeue(ctx context.Context) (int, error) {
 		}
 	}
 	return n, w.forgetTorn()
+}
+
+// keepLost is how long an unfinished session counts whose job the queue does not
+// know: it forgets ended jobs after as long.
+const keepLost = 7 * 24 * time.Hour
+
+// keptElsewhere reports whether nothing is lost with the copy of a session whose
+// job has ended: it was finished elsewhere, had not begun, or its checkpoint,
+// from which a retry goes on, is not older. Checkpoints may be too large to be
+// kept; then the folder alone has the newest state.
+func (w *worker) keptElsewhere(ctx context.Context, job queue.Info, s *session.Session) (bool, error) {
+	if job.State == queue.Done || s.State == "" {
+		return true, nil
+	}
+	archive, err := w.queue.LoadCheckpoint(ctx, job.ID)
+	if errors.Is(err, queue.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	restored, _, err := peek(archive)
+	return err == nil && !older(restored, s), nil //nolint:nilerr // a torn checkpoint keeps nothing
 }
 
 // readSession reads a session whose folder may be another's.
@@ -156,16 +184,21 @@ func (w *worker) enqueueAgain(ctx context.Context, k kept, dir string) (bool, er
 	if err != nil {
 		return false, err
 	}
-	job := queue.Job{
-		Key: k.Key, Ref: k.Ref, SHA: k.SHA, Repository: k.Repository, Installation: k.Installation,
-		Priority: queue.Priority(k.Priority), Payload: k.Payload, Checkpoint: state,
-	}
-	_, err = w.queue.Enqueue(ctx, job)
+	job := k.job()
+	job.Checkpoint = state
+	receipt, err := w.queue.Enqueue(ctx, job)
 	if errors.Is(err, queue.ErrTooLarge) {
 		job.Checkpoint = nil // only this machine can go on with it then
-		_, err = w.queue.Enqueue(ctx, job)
+		receipt, err = w.queue.Enqueue(ctx, job)
 	}
-	return err == nil, err
+	if err != nil {
+		return false, err
+	}
+	// From now on the folder is that job's, or it would be lost again at the
+	// next look. A job that it was merged into, or a newer commit's, tells by its
+	// end that this one is over too.
+	k.JobID, k.Fence = receipt.ID, 0
+	return receipt.Outcome == queue.Enqueued, k.write(folder)
 }
 
 // abandon gives a job back whose worker had this folder, if that is dead: it

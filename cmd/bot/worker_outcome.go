@@ -32,6 +32,8 @@ var fates = []struct {
 }{
 	{github.ErrFenced, released},
 	{queue.ErrLost, released},
+	{queue.ErrCancelled, released},
+	{queue.ErrSuperseded, released},
 	{github.ErrGone, moot},
 	{github.ErrForbidden, buried},
 	{github.ErrRefused, buried},

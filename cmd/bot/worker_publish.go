@@ -18,9 +18,14 @@ import (
 	"culprit/queue"
 )
 
+// publishing is how a session is shown on GitHub.
+func (w *worker) publishing(repo *github.Repo, s *session.Session, fence func(context.Context) error) github.PublisherConfig {
+	return github.PublisherConfig{Repo: repo, Texts: texts{}, Fence: fence, Hold: w.queue.Lease() / 3, Label: w.cfg.Label, Logger: w.log.With("session", s.ID)}
+}
+
 // publisher shows a session on GitHub. Without a mirror it cannot push.
 func (w *worker) publisher(repo *github.Repo, s *session.Session, fence func(context.Context) error, mirror *checkout.Mirror) (*github.Publisher, error) {
-	cfg := github.PublisherConfig{Repo: repo, Texts: texts{}, Fence: fence, Hold: w.queue.Lease() / 3, Label: w.cfg.Label, Logger: w.log.With("session", s.ID)}
+	cfg := w.publishing(repo, s, fence)
 	if mirror != nil {
 		cfg.Push = func(ctx context.Context, p github.Push) (string, error) { return w.push(ctx, repo, s, mirror, p) }
 	}
@@ -108,26 +113,26 @@ func (w *worker) Report(ctx context.Context, r *queue.Report) error {
 	if s == nil {
 		return nil
 	}
-	s.State, s.Result, s.Reason = session.StateDone, session.ResultStopped, endOf(r)
+	if !s.Done() { // else it has its result, and the job ended on the last steps
+		s.State, s.Result, s.Reason = session.StateDone, session.ResultStopped, endOf(r)
+	}
 	if gone {
 		return w.closeLocal(s) // nobody can be told any more
 	}
 	if s.SupersededBy, err = w.newer(ctx, r); err != nil {
 		return err
 	}
-	pub, err := github.NewPublisher(github.PublisherConfig{
-		Repo: repo, Texts: texts{}, Label: w.cfg.Label, Logger: w.log.With("session", s.ID),
-		// The report is leased too: whoever was paused meanwhile is too late.
-		Hold: w.queue.Lease() / 3, Fence: func(context.Context) error {
-			if took := w.now().Sub(began); took > w.queue.Lease()/3 {
-				return fmt.Errorf("report job %s: it took %s already, and another worker may tell it", r.ID, took.Round(time.Second))
-			}
-			return nil
-		},
-		// Nobody waits for a job that was called off; what is shown of it must
-		// not say for ever that it runs. A failure is told in any case.
-		Existing: r.State != queue.Dead,
+	// The report is leased too: whoever was paused meanwhile is too late.
+	cfg := w.publishing(repo, s, func(context.Context) error {
+		if took := w.now().Sub(began); took > w.queue.Lease()/3 {
+			return fmt.Errorf("report job %s: it took %s already, and another worker may tell it", r.ID, took.Round(time.Second))
+		}
+		return nil
 	})
+	// Nobody waits for a job that was called off; what is shown of it must not
+	// say for ever that it runs. A failure is told in any case.
+	cfg.Existing = r.State != queue.Dead
+	pub, err := github.NewPublisher(cfg)
 	if err != nil {
 		return err
 	}

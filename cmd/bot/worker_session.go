@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"culprit/internal/session"
 	"culprit/pipeline"
@@ -22,15 +23,33 @@ const jobFile = "job.json"
 
 // kept is the content of jobFile.
 type kept struct {
-	Key          string `json:"key"`
-	Ref          string `json:"ref"`
-	SHA          string `json:"sha"`
-	Repository   string `json:"repository"`
-	Installation string `json:"installation"`
-	Priority     int    `json:"priority"`
-	Payload      []byte `json:"payload"`
-	JobID        string `json:"job_id"`
-	Fence        int64  `json:"fence,omitempty"` // of the claim that has the folder; 0: it ended in order
+	Key          string    `json:"key"`
+	Ref          string    `json:"ref"`
+	SHA          string    `json:"sha"`
+	RefTime      time.Time `json:"ref_time,omitzero"`
+	Asked        time.Time `json:"asked,omitzero"`
+	Repository   string    `json:"repository"`
+	Installation string    `json:"installation"`
+	Priority     int       `json:"priority"`
+	Payload      []byte    `json:"payload"`
+	JobID        string    `json:"job_id"`
+	Fence        int64     `json:"fence,omitempty"` // of the claim that has the folder; 0: it ended in order
+}
+
+// job is what the queue is to be given when it has lost it.
+func (k kept) job() queue.Job {
+	return queue.Job{
+		Key: k.Key, Ref: k.Ref, SHA: k.SHA, RefTime: k.RefTime, Asked: k.Asked, Repository: k.Repository, Installation: k.Installation,
+		Priority: queue.Priority(k.Priority), Payload: k.Payload,
+	}
+}
+
+func (k kept) write(folder *session.Folder) error {
+	data, err := json.MarshalIndent(k, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", jobFile, err)
+	}
+	return folder.Write(jobFile, data)
 }
 
 // open finds the session of a job that ran before: in this machine's folders,
@@ -176,14 +195,10 @@ func (w *worker) create(c *queue.Claim, s *session.Session) (*session.Folder, *s
 // keep writes down whose folder it is. fence is that of the claim, or 0 when the
 // worker leaves in order.
 func keep(folder *session.Folder, c *queue.Claim, fence int64) error {
-	data, err := json.MarshalIndent(kept{
-		Key: c.Key, Ref: c.Ref, SHA: c.SHA, Repository: c.Repository, Installation: c.Installation,
+	return kept{
+		Key: c.Key, Ref: c.Ref, SHA: c.SHA, RefTime: c.RefTime, Asked: c.Asked, Repository: c.Repository, Installation: c.Installation,
 		Priority: int(c.Priority), Payload: c.Payload, JobID: c.ID, Fence: fence,
-	}, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", jobFile, err)
-	}
-	return folder.Write(jobFile, data)
+	}.write(folder)
 }
 
 // checkpointed saves a session here and in the queue at each transition, so
@@ -193,6 +208,8 @@ type checkpointed struct {
 	*session.Folder
 	ctx   context.Context //nolint:containedctx // pipeline.Store has no place for it; it lives as long as the job
 	claim *queue.Claim
+
+	patience time.Duration // with a Redis that does not answer
 }
 
 func (s *checkpointed) Save(x *session.Session) error {
@@ -203,7 +220,7 @@ func (s *checkpointed) Save(x *session.Session) error {
 	if err != nil {
 		return err
 	}
-	err = patiently(s.ctx, func(ctx context.Context) error {
+	err = patiently(s.ctx, s.patience, func(ctx context.Context) error {
 		_, err := s.claim.Checkpoint(ctx, archive, step(x))
 		return err
 	})
