@@ -100,3 +100,41 @@ func TestASessionThatEndedMeanwhileIsNotForgotten(t *testing.T) {
 		}
 	}
 }
+
+// A job that Redis forgot comes back once, as what it was, and not at every
+// look; and from two machines that have a copy, it is one.
+func TestWhatRedisLostIsEnqueuedOnce(t *testing.T) {
+	t.Parallel()
+	w := heldWorker(t)
+	elsewhere := *w
+	elsewhere.cfg.Data = t.TempDir()
+	asked := time.Now().UTC().Add(-time.Hour).Truncate(time.Second)
+	job := queue.Job{Key: "o/r@abc/ci", Ref: "o/r@refs/heads/main", SHA: "abc", RefTime: asked, Asked: asked, Repository: "o/r", Installation: "1", Priority: queue.PriorityIssue, Payload: []byte("{}")}
+	lost := &queue.Claim{Job: job, Fence: 7}
+	lost.ID = "lost"
+	for _, machine := range []*worker{w, &elsewhere} {
+		folder, s, err := machine.create(lost, &session.Session{State: "investigate", UpdatedAt: time.Now()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(folder.Save(s), keep(folder, lost, lost.Fence), folder.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, want := range []int{1, 0, 0} {
+		if n, err := w.requeue(t.Context()); n != want || err != nil {
+			t.Errorf("look %d: %d sessions taken up, want %d: %v", i+1, n, want, err)
+		}
+		if n, err := elsewhere.requeue(t.Context()); n != 0 || err != nil {
+			t.Errorf("look %d: the other machine takes %d sessions up: %v", i+1, n, err)
+		}
+	}
+	all, _, err := w.queue.Find(t.Context(), queue.Filter{}, 0)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d jobs, want one: %v", len(all), err)
+	}
+	got := all[0]
+	if got.Key != job.Key || got.Ref != job.Ref || got.SHA != job.SHA || !got.RefTime.Equal(asked) || !got.Asked.Equal(asked) || got.Priority != job.Priority {
+		t.Errorf("the job came back as %+v", got)
+	}
+}
