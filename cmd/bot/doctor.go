@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"culprit/internal/checkout"
+	"culprit/internal/config"
 	"culprit/internal/sandbox"
 	"culprit/internal/session"
 	"culprit/queue"
@@ -88,6 +89,10 @@ func (a *App) checkSandbox(ctx context.Context) []finding {
 func (a *App) checkData(context.Context) []finding {
 	f := finding{name: "data folder", needed: true, do: "set CULPRIT_DATA to a folder that can be written"}
 	dir, err := a.dataFolder()
+	set, _ := a.LookupEnv("CULPRIT_DATA")
+	if app, _ := a.LookupEnv("GITHUB_APP_ID"); app != "" && set == "" {
+		dir, err = filepath.Abs(config.DefaultData) // that of `serve` and `work`
+	}
 	if err == nil {
 		err = os.MkdirAll(dir, 0o755)
 	}

@@ -24,6 +24,10 @@ import (
 	"culprit/queue/connect"
 )
 
+// DefaultData is the folder of sessions and caches when none is set, in the
+// folder in which the service is started.
+const DefaultData = "culprit-data"
+
 // Config is what serve and work need (GH10).
 type Config struct {
 	Addr           string
@@ -123,9 +127,9 @@ var settings = []setting{
 		set: oneOf(func(c *Config) *string { return &c.RedisCheck }, "refuse", "strict", "warn")},
 	{flag: "redis-grace", env: "CULPRIT_REDIS_GRACE", def: "5m", help: "how long running jobs go on while Redis does not answer",
 		set: duration(func(c *Config) *time.Duration { return &c.RedisGrace })},
-	{flag: "data", env: "CULPRIT_DATA", def: "culprit-data", help: "folder for sessions and repository caches",
+	{flag: "data", env: "CULPRIT_DATA", def: DefaultData, help: "folder for sessions and repository caches",
 		set: func(c *Config, v string) (err error) { c.Data, err = filepath.Abs(v); return err }},
-	{flag: "label", env: "CULPRIT_LABEL", def: "debug", help: "issue label that starts a session",
+	{flag: "label", env: "CULPRIT_LABEL", def: "debug", help: "label of issues and pull requests that starts a session",
 		set: func(c *Config, v string) error { c.Label = v; return nil }},
 	{flag: "min-permission", env: "CULPRIT_MIN_PERMISSION", def: "write", help: "permission that a person's label, command or button needs: triage, write, maintain or admin (a fork's code needs write in any case)",
 		set: oneOf(func(c *Config) *string { return &c.MinPermission }, "triage", "write", "maintain", "admin")},
@@ -169,7 +173,7 @@ var settings = []setting{
 		set: oneOf(func(c *Config) *string { return &c.LogFormat }, "text", "json")},
 	{flag: "log-level", env: "CULPRIT_LOG_LEVEL", def: "info", help: "the least that is logged: debug, info, warn or error",
 		set: oneOf(func(c *Config) *string { return &c.LogLevel }, "debug", "info", "warn", "error")},
-	{flag: "recover", env: "CULPRIT_RECOVER", def: "5m", help: "how often webhook deliveries that failed are looked for",
+	{flag: "recover", env: "CULPRIT_RECOVER", def: "5m", help: "how often webhook deliveries that failed are looked for, and jobs that Redis lost",
 		set: duration(func(c *Config) *time.Duration { return &c.Recover })},
 }
 
