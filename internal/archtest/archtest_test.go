@@ -38,6 +38,7 @@ var allowed = map[string][]string{
 	"internal/sandbox":             {"internal/session"},
 	"internal/github":              {"internal/session", "internal/report", "internal/redact", "internal/evidence"},
 	"internal/githubtest":          {},
+	"internal/modeltest":           {},
 	"internal/conformance":         {"internal/githubtest", "internal/requiretest"},
 	"internal/conformance/install": {"internal/conformance"},
 	"internal/config":              {"internal/session", "queue/connect"},
