@@ -137,7 +137,7 @@ func (w *worker) Report(ctx context.Context, r *queue.Report) error {
 		return err
 	}
 	defer pub.Close()
-	if err := pub.Final(ctx, s); err != nil {
+	if err := pub.Final(ctx, s); err != nil && !errors.Is(err, github.ErrGone) {
 		return err
 	}
 	return w.closeLocal(s)

@@ -76,8 +76,16 @@ func (r *Repo) wrap(op string, err error) error {
 	return r.app.wrap(op+" in "+r.FullName(), err)
 }
 
-// ifGone turns ErrNotFound into ErrGone when the whole repository is missing.
+// ifGone turns ErrNotFound into ErrGone when the whole repository is missing,
+// and ErrForbidden when the installation does not cover it any more: a public
+// one can still be read then.
 func (r *Repo) ifGone(ctx context.Context, err error) error {
+	if errors.Is(err, ErrForbidden) {
+		id, _, asked := r.app.Installation(ctx, r.Owner, r.Name)
+		if errors.Is(asked, ErrNotFound) || errors.Is(asked, ErrGone) || (asked == nil && id != r.inst) {
+			return fmt.Errorf("%w: %w", ErrGone, err)
+		}
+	}
 	if !errors.Is(err, ErrNotFound) {
 		return err
 	}
