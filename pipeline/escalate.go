@@ -29,11 +29,12 @@ func escalate(_ context.Context, e *env) (Outcome, error) {
 	if confirmed > 0 {
 		return Advance{fmt.Sprintf("going on with %d confirmed", confirmed)}, nil
 	}
-	return Ask{
-		Result:   session.ResultInconclusive,
-		Why:      "no hypothesis was confirmed by its experiment",
-		Question: escalationQuestion(s),
-	}, nil
+	const why = "no hypothesis was confirmed by its experiment"
+	q, more := e.escalationQuestion()
+	if !more {
+		return Stop{session.ResultInconclusive, why + ", nor with what people answered"}, nil
+	}
+	return Ask{Result: session.ResultInconclusive, Why: why, Question: q}, nil
 }
 
 // skipFix skips a fix row whose hypothesis is not confirmed, and every one of
@@ -66,8 +67,10 @@ func flakySummary(s *session.Session) string {
 }
 
 // escalationQuestion names what was ruled out and asks for the one thing that
-// would help most.
-func escalationQuestion(s *session.Session) session.Question {
+// would help most and was not answered yet; more is false when nothing is left
+// to ask.
+func (e *env) escalationQuestion() (q session.Question, more bool) {
+	s := e.s
 	var open, refuted []string
 	for _, t := range s.Wave(1) {
 		if t.Verdict == session.Refuted {
@@ -76,14 +79,13 @@ func escalationQuestion(s *session.Session) session.Question {
 			open = append(open, t.ID)
 		}
 	}
-	q := session.Question{Default: "nothing more is run; the session can be resumed"}
 	switch {
-	case s.Archaeology != nil && s.Archaeology.Good == nil:
-		q.Text = "Which revision is known to pass?"
-		q.Options = []string{"bot debug --good REV …", "/debug retry --good REV"}
+	case s.Archaeology != nil && s.Archaeology.Good == nil && !s.Answered(session.AsksGood):
+		q = e.question(session.AsksGood, "Which revision is known to pass?", "REVISION", "bot debug --good REV …")
+	case !s.Answered(session.AsksSymptom):
+		q = e.question(session.AsksSymptom, "What else differs between where it passes and where it fails?", "TEXT", "bot debug --continue "+s.ID+" --symptom TEXT")
 	default:
-		q.Text = "What else differs between where it passes and where it fails?"
-		q.Options = []string{"bot debug --continue " + s.ID + " --symptom TEXT", "/debug retry --symptom TEXT"}
+		return q, false
 	}
 	if len(refuted) > 0 {
 		q.Text += " Ruled out: " + strings.Join(refuted, ", ") + "."
@@ -91,5 +93,5 @@ func escalationQuestion(s *session.Session) session.Question {
 	if len(open) > 0 {
 		q.Text += " Open: " + strings.Join(open, ", ") + "."
 	}
-	return q
+	return q, true
 }

@@ -19,16 +19,14 @@ type Incidents interface {
 // IncidentStage is the State of a session that waits for another one's result.
 const IncidentStage = "incident"
 
-// WaitError ends Run for now: the session waits for another one and is to be
-// run again at the given time, or earlier when that one has ended.
+// WaitError ends Run for now: the session is to be run again at the given time,
+// or earlier when what it waits for is there.
 type WaitError struct {
 	Until time.Time
-	For   string // a session's ID
+	For   string // "session X, which investigates the same failure"
 }
 
-func (e *WaitError) Error() string {
-	return fmt.Sprintf("wait for session %s, which investigates the same failure", e.For)
-}
+func (e *WaitError) Error() string { return "wait for " + e.For }
 
 // incident ends a session whose failure another one has explained: the same
 // failure on several branches or pull requests is investigated once.

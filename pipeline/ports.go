@@ -68,7 +68,7 @@ type Publisher interface {
 	// Propose publishes the verified fix (a branch and a pull request) and
 	// notes what it published in s.Published.
 	Propose(ctx context.Context, s *session.Session) error
-	// Final shows the end result.
+	// Final shows the end result, or the question that the session waits with.
 	Final(ctx context.Context, s *session.Session) error
 }
 
@@ -82,6 +82,13 @@ type Store interface {
 	Write(name string, data []byte) error
 	Read(name string) ([]byte, error)
 	Remove(name string) error
+}
+
+// People are those who may answer a session's question.
+type People interface {
+	// Answer returns an answer that is not in s.Answers yet; ok is false when
+	// there is none.
+	Answer(ctx context.Context, s *session.Session) (a session.Answer, ok bool, err error)
 }
 
 // Clock tells the time; tests inject one.

@@ -32,6 +32,12 @@ func reproduce(ctx context.Context, e *env) (Outcome, error) {
 	t := toolchain.FS(files, func(name string) ([]byte, error) { return e.Workspace.Show(ctx, s.Bad.SHA, name) })
 	place(s.Symptom.Failures, t)
 	plans := plansFor(s, t, toolchain.Detect(t, s.Symptom.Failures))
+	if len(plans) == 0 && e.People != nil {
+		return Ask{
+			Result: session.ResultNotReproduced, Why: "no test command is known for this repository",
+			Question: e.question(session.AsksTest, "Which command shows the failure? It is run by a shell in the repository's root.", "'COMMAND'", ""),
+		}, nil
+	}
 	if len(plans) == 0 {
 		return nil, &session.UserError{
 			Code: "no-test-command", What: "no test command is known for this repository",

@@ -20,8 +20,8 @@ const (
 // ended, as against one that somebody cancelled.
 var errDeadline = errors.New("time limit of the session is reached")
 
-// Deps are the adapters that a session needs; see ports.go. Logs, Incidents and
-// Progress may be nil.
+// Deps are the adapters that a session needs; see ports.go. Logs, Incidents,
+// People and Progress may be nil.
 type Deps struct {
 	Workspace    Workspace
 	Runner       Runner
@@ -33,6 +33,9 @@ type Deps struct {
 	Clock        Clock
 	Logs         LogSource
 	Incidents    Incidents
+	// People answer questions; nil: nobody can, and a question ends the session.
+	People   People
+	Patience time.Duration // how long an answer is waited for
 	// Progress gets one line per transition, for a terminal.
 	Progress func(line string)
 }
@@ -208,8 +211,15 @@ func (e *env) transition(st stage, out Outcome, took time.Duration) {
 		rec.Note = o.Why
 		s.Result, s.Reason = o.Result, o.Why
 		q := o.Question
-		s.Question = &q
-		s.State = closingStage(s.Mode)
+		q.Result, q.Why = o.Result, o.Why
+		s.Question, s.State = &q, closingStage(s.Mode)
+		if e.People != nil {
+			q.Until, s.State = e.Clock.Now().UTC().Add(e.Patience), AskStage
+		}
+	case Resume:
+		rec.Note = o.Why
+		s.Question, s.Result, s.Reason = nil, "", ""
+		s.State = o.Stage
 	case Stop:
 		rec.Note = o.Why
 		s.Result, s.Reason = o.Result, o.Why

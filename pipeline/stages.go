@@ -16,6 +16,8 @@ type stage struct {
 	// closing stages run also when the session was stopped, and are not
 	// bounded by its budget: what is known must be recorded and shown.
 	closing bool
+	// aside stages are in no mode's list: an outcome leads to them.
+	aside bool
 }
 
 // stages is the table of all stages, in order.
@@ -30,6 +32,7 @@ var stages = []stage{
 	{name: "escalate", doing: "weighing the verdicts", run: escalate},
 	{name: "fix", doing: "building the smallest fix", run: fix},
 	{name: "confirm", doing: "proving the fix", run: confirm},
+	{name: AskStage, doing: "waiting for an answer", run: ask, closing: true, aside: true},
 	{name: "record", doing: "writing the report", run: record, closing: true},
 	{name: "publish", doing: "publishing", run: publish, closing: true},
 }
@@ -58,9 +61,11 @@ var modeLimits = map[session.Mode]limits{
 }
 
 func names(list []stage) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = s.name
+	var out []string
+	for _, s := range list {
+		if !s.aside {
+			out = append(out, s.name)
+		}
 	}
 	return out
 }

@@ -151,16 +151,7 @@ func (x *wish) do(ctx context.Context) (string, error) {
 	case grammar.Stop:
 		return x.stop(ctx)
 	case grammar.Answer:
-		s, err := x.last(ctx)
-		if err != nil {
-			return "", err
-		}
-		if s == nil {
-			return x.answer(ctx, report.Answer{Kind: report.AnswerNoSession})
-		}
-		if s.Question == nil {
-			return x.answer(ctx, report.Answer{Kind: report.AnswerNoQuestion, Session: s.ID, URL: s.Published.CommentURL})
-		}
+		return x.answered(ctx)
 	}
 	return x.start(ctx)
 }

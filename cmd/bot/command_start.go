@@ -83,7 +83,7 @@ func (x *wish) busy(ctx context.Context, job, id string) (string, error) {
 		return "", err
 	}
 	// A job sleeps for GitHub's limit too; then it is at work.
-	if state == queue.Snoozed && (s == nil || s.State == pipeline.IncidentStage) {
+	if state == queue.Snoozed && (s == nil || s.State == pipeline.IncidentStage || s.State == pipeline.AskStage) {
 		if _, err := x.queue.Cancel(ctx, job, x.req.Actor+" asked for an investigation of its own"); err != nil && !errors.Is(err, queue.ErrNotFound) {
 			return "", err
 		}

@@ -137,26 +137,4 @@ func (w *worker) remember(ctx context.Context, c *queue.Claim, s *session.Sessio
 	})
 }
 
-// applyAnswer gives a new session the question of the last one with the answer,
-// and what was known for that one.
-func (w *worker) applyAnswer(ctx context.Context, req handlers.Request, answer string, s *session.Session) error {
-	e, ok, err := w.index.Latest(ctx, handlers.ThreadKey(s.Source.Repository, req.Issue))
-	if err != nil || !ok {
-		return err
-	}
-	last, err := w.stored(ctx, e)
-	if err != nil || last == nil || last.Question == nil {
-		return err
-	}
-	s.Flags.Test, s.Flags.Setup, s.Flags.Good, s.Flags.Overlay = last.Flags.Test, last.Flags.Setup, last.Flags.Good, last.Flags.Overlay
-	for _, option := range last.Question.Options {
-		if strings.Contains(option, "--good") && !strings.ContainsAny(answer, " \t") && !strings.HasPrefix(answer, "-") {
-			s.Flags.Good = answer
-			return nil
-		}
-	}
-	s.Symptom.Text = joinText(s.Symptom.Text, last.Question.Text+"\n"+answer)
-	return nil
-}
-
 func joinText(a, b string) string { return strings.TrimSpace(a + "\n\n" + b) }

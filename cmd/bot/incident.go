@@ -121,7 +121,7 @@ func (i incidents) look(ctx context.Context, s *session.Session, owner string) (
 			return nil, nil // long enough
 		}
 		s.Incident = in
-		return nil, &pipeline.WaitError{Until: i.now().Add(incidentPoll), For: owner}
+		return nil, &pipeline.WaitError{Until: i.now().Add(incidentPoll), For: "session " + owner + ", which investigates the same failure"}
 	}
 	if !other.Done() || i.now().Sub(other.UpdatedAt) > incidentAge {
 		return nil, nil

@@ -27,6 +27,8 @@ type investigation struct {
 	publisher pipeline.Publisher
 	logs      pipeline.LogSource
 	incidents pipeline.Incidents // may be nil
+	people    pipeline.People    // nil: nobody can answer
+	patience  time.Duration
 	clock     pipeline.Clock
 	progress  func(line string)
 	seen      func(session.Trial, session.Observation)
@@ -53,7 +55,7 @@ func (i investigation) run(ctx context.Context) (err error) {
 	return pipeline.Run(ctx, s, pipeline.Deps{
 		Workspace: w, Runner: runner{lab}, History: runner{lab},
 		Investigator: experiment.NewInvestigator(lab), Fixer: fixer{experiment.NewFixer(lab), lab},
-		Publisher: i.publisher, Store: i.store, Clock: i.clock, Logs: i.logs, Incidents: i.incidents, Progress: i.progress,
+		Publisher: i.publisher, Store: i.store, Clock: i.clock, Logs: i.logs, Incidents: i.incidents, People: i.people, Patience: i.patience, Progress: i.progress,
 	})
 }
 

@@ -90,6 +90,7 @@ var causes = []cause{
 	{name: "mistake of a stranger", reaction: "-1", act: comment("stranger", "/debug --colour")},
 	{name: "stop by a stranger", reaction: "-1", act: comment("stranger", "/debug stop")},
 	{name: "question of a stranger", reaction: "-1", act: comment("stranger", "/debug help")},
+	{name: "answer of a stranger", reaction: "-1", act: comment("stranger", "/debug answer 'make evil'")},
 	{name: "auto-test by a stranger", reaction: "-1", act: comment("stranger", "/autotest")},
 	{name: "command with write where maintain is needed", min: "maintain", reaction: "-1", act: comment("wanda", "/debug")},
 	{name: "command with triage where that is enough", min: "triage", session: true, reaction: "eyes", act: comment("tria", "/debug")},

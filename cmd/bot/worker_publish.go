@@ -115,6 +115,9 @@ func (w *worker) Report(ctx context.Context, r *queue.Report) error {
 	}
 	if !s.Done() { // else it has its result, and the job ended on the last steps
 		s.State, s.Result, s.Reason = session.StateDone, session.ResultStopped, endOf(r)
+		if s.Question != nil {
+			s.Question.Over = true
+		}
 	}
 	if gone {
 		return w.closeLocal(s) // nobody can be told any more

@@ -27,7 +27,7 @@ var verbs = []struct {
 	{Retry, restText, "/debug retry [flags] [remark]", "investigate again, from the present state of the branch"},
 	{Stop, restNone, "/debug stop", "stop what runs or waits for this issue or pull request"},
 	{Explain, restHypothesis, "/debug explain H2", "show all evidence about a hypothesis of the last session"},
-	{Answer, restAnswer, "/debug answer TEXT", "answer the question of the last session, which is investigated again with it"},
+	{Answer, restAnswer, "/debug answer TEXT", "answer the question of the session, which goes on with it"},
 	{Help, restNone, "/debug help", "show this list"},
 }
 

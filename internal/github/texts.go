@@ -81,7 +81,7 @@ func (p *Publisher) render(s *session.Session, final bool) view {
 	v.check.Summary = p.fit(v.check.Summary, maxText)
 	v.check.Text = p.fit(v.check.Text, maxText)
 	switch {
-	case s.Question != nil:
+	case s.Question.Open() && !s.Done():
 		v.label = labelNeedsYou
 	case final:
 		v.label = labelDone

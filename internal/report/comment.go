@@ -158,6 +158,9 @@ func (v *view) Advice() string {
 		return "**What to do**: " + sentence(prose(cut(line(v.Flake.Advice), v.cell)))
 	case session.ResultNotReproduced:
 		r := v.Reproduction
+		if r == nil && v.Question != nil {
+			return "" // the question says what is missing
+		}
 		var s []string
 		if r != nil && len(r.Differences) > 0 {
 			s = append(s, "**What differs from where it failed**\n\n"+v.bullets(r.Differences, func(d string) string { return prose(cut(line(d), v.cell)) }))
@@ -178,11 +181,21 @@ func (v *view) Ask() string {
 	if q == nil {
 		return ""
 	}
-	s := "**Question**: " + prose(cut(line(q.Text), 2*v.cell))
+	s := "**Question**"
+	if q.Over {
+		s += ", which nobody answered"
+	}
+	s += ": " + prose(cut(line(q.Text), 2*v.cell))
+	if q.Note != "" {
+		s += "\n\nThe answer that was given cannot be used: " + sentence(prose(cut(line(q.Note), v.cell)))
+	}
 	if len(q.Options) > 0 {
 		s += "\n\n" + fence("text", strings.Join(oneLines(q.Options), "\n"), v.lines)
 	}
-	if q.Default != "" {
+	switch {
+	case q.Over:
+		s += "\n\nAn answer still starts a session with it."
+	case q.Default != "":
 		s += "\n\nWithout an answer: " + sentence(prose(cut(line(lower(q.Default)), v.cell)))
 	}
 	return s

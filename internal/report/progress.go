@@ -20,6 +20,7 @@ var doing = map[string][2]string{
 	"escalate":    {"weighing the verdicts", "build the smallest fix of what is confirmed"},
 	"fix":         {"building the smallest fix", "run the failing test and the suite with it and without it"},
 	"confirm":     {"proving the fix", "write the report"},
+	"ask":         {"waiting for an answer", "go on with it"},
 	"record":      {"writing the report", "publish"},
 	"publish":     {"publishing", "nothing"},
 }
@@ -107,7 +108,7 @@ func (v *view) health() (colour, why, action string) {
 	}
 	share := max(used(float64(v.Budget.Runs), float64(v.Budget.MaxRuns)), used(float64(v.Budget.Used), float64(v.Budget.MaxTime)))
 	switch {
-	case v.Question != nil:
+	case v.Question.Open():
 		return "RED", "a person must answer", "answer the question"
 	case v.Result == session.ResultStopped:
 		return "RED", line(v.Reason), "resume with more budget, or give what is missing"

@@ -161,7 +161,10 @@ func (v *view) headlineText() string {
 		parts = []string{"Flaky test", "fails " + rate(c, i)}
 	case session.ResultNotReproduced:
 		parts = []string{"Not reproduced here"}
-		if r := v.Reproduction; r != nil && r.Count.Runs > 0 {
+		switch r := v.Reproduction; {
+		case r == nil && v.Question.Open():
+			parts = []string{"nothing could be run yet"}
+		case r != nil && r.Count.Runs > 0:
 			parts = append(parts, tally(r.Count))
 		}
 	case session.ResultInconclusive:
@@ -174,7 +177,7 @@ func (v *view) headlineText() string {
 			parts = append(parts, "root cause known")
 		}
 	}
-	if v.Question != nil && v.Result != session.ResultInconclusive {
+	if v.Question.Open() && v.Result != session.ResultInconclusive {
 		parts = append([]string{"Needs a person"}, parts...)
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
@@ -362,8 +365,12 @@ func (v *view) flakyLead() string {
 
 func (v *view) notReproducedLead() string {
 	r := v.Reproduction
+	if r == nil && v.Reason != "" {
+		why := line(v.Reason)
+		return sentence(prose(cut(strings.ToUpper(why[:1])+why[1:], v.cell)))
+	}
 	if r == nil {
-		return sentence(prose(cut(line(v.Reason), v.cell)))
+		return ""
 	}
 	s := ""
 	if r.Command != "" {

@@ -132,13 +132,6 @@ type Confidence struct {
 	Why     []string           `json:"why,omitempty"` // one line a factor
 }
 
-// Question is what a session asks a person, exactly one at a time.
-type Question struct {
-	Text    string   `json:"text"`
-	Options []string `json:"options,omitempty"` // commands to copy
-	Default string   `json:"default,omitempty"` // what happens without an answer
-}
-
 // StageRecord is one finished stage, for the report and for resuming.
 type StageRecord struct {
 	Name    string        `json:"name"`
@@ -187,6 +180,7 @@ type Session struct {
 	// place (GH2).
 	SupersededBy string     `json:"superseded_by,omitempty"`
 	Question     *Question  `json:"question,omitempty"`
+	Answers      []Answer   `json:"answers,omitempty"`
 	Confidence   Confidence `json:"confidence"`
 	NotChecked   []string   `json:"not_checked,omitempty"`
 	NextStep     string     `json:"next_step,omitempty"` // QD18
