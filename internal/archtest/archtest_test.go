@@ -39,6 +39,8 @@ var allowed = map[string][]string{
 	"internal/github":              {"internal/session", "internal/report", "internal/redact", "internal/evidence"},
 	"internal/githubtest":          {},
 	"internal/modeltest":           {},
+	"internal/agent":               {"internal/session", "internal/redact", "internal/patch", "internal/agent/tools"},
+	"internal/agent/tools":         {"internal/session"},
 	"internal/conformance":         {"internal/githubtest", "internal/requiretest"},
 	"internal/conformance/install": {"internal/conformance"},
 	"internal/config":              {"internal/session", "queue/connect"},
@@ -124,6 +126,9 @@ func TestEchoIsUsedByHandlersOnly(t *testing.T) {
 		for _, imp := range p.Imports {
 			if strings.HasPrefix(imp, "github.com/labstack/echo") && p.ImportPath != "culprit/handlers" {
 				t.Errorf("%s imports echo", p.ImportPath)
+			}
+			if strings.HasPrefix(imp, "github.com/openai/openai-go") && p.ImportPath != "culprit/internal/agent" {
+				t.Errorf("%s imports openai-go: models are asked by internal/agent only", p.ImportPath)
 			}
 			if strings.HasPrefix(imp, "github.com/google/go-github") && p.ImportPath != "culprit/internal/github" {
 				t.Errorf("%s imports go-github: tokens live only in internal/github", p.ImportPath)

@@ -132,7 +132,11 @@ func (r Request) results() (names, texts []string) {
 			called[c.ID] = c.Function.Name
 		}
 	}
-	for i := len(r.Messages) - 1; i >= 0 && r.Messages[i].Role == "tool"; i-- {
+	end := len(r.Messages)
+	for end > 0 && r.Messages[end-1].Role == "user" {
+		end-- // a note may follow the results
+	}
+	for i := end - 1; i >= 0 && r.Messages[i].Role == "tool"; i-- {
 		names = append(names, called[r.Messages[i].ToolCallID])
 		texts = append(texts, string(r.Messages[i].Content))
 	}
