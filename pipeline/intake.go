@@ -27,7 +27,11 @@ func intake(ctx context.Context, e *env) (Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.Symptom.Jobs = nil // a stage that was cut off runs again
 	for i, l := range logs {
+		if l.Job.Name != "" {
+			s.Symptom.Jobs = append(s.Symptom.Jobs, l.Job)
+		}
 		if l.Note != "" {
 			e.note("log of CI job %s: %s", l.Name, l.Note)
 		}

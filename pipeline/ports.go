@@ -109,4 +109,7 @@ type CILog struct {
 	Name    string // job name
 	Content []byte
 	Note    string // "the log has expired", when there is no content
+	// Job says where in the workflow files the job is; its Name is empty for a
+	// job of another CI service.
+	Job session.CIJob
 }

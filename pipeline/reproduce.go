@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"culprit/internal/evidence"
@@ -11,6 +12,7 @@ import (
 	"culprit/internal/report"
 	"culprit/internal/session"
 	"culprit/internal/toolchain"
+	"culprit/internal/workflow"
 )
 
 // plan is one way to make the failure appear.
@@ -19,6 +21,8 @@ type plan struct {
 	kit     toolchain.Kit
 	known   *session.Failure // the failure that is expected, when one is named
 	alone   bool
+	setup   string           // where the session's flags give none
+	recipe  *workflow.Recipe // of the CI job that it follows, if any
 }
 
 // reproduce makes the failure happen here, by the smallest command that shows
@@ -31,7 +35,17 @@ func reproduce(ctx context.Context, e *env) (Outcome, error) {
 	}
 	t := toolchain.FS(files, func(name string) ([]byte, error) { return e.Workspace.Show(ctx, s.Bad.SHA, name) })
 	place(s.Symptom.Failures, t)
-	plans := plansFor(s, t, toolchain.Detect(t, s.Symptom.Failures))
+	script, tests := scripts(t)
+	recipes, err := e.recipes(ctx, files, tests)
+	if err != nil {
+		return nil, err
+	}
+	plans := plansFor(s, t, toolchain.Detect(t, s.Symptom.Failures), recipes, script)
+	if why := cannot(recipes, differences(recipes)); len(plans) == 0 && why != "" {
+		s.Reproduction = &session.Reproduction{Differences: differences(recipes)}
+		s.Reproduction.Why = notHere(why, "no command is known that shows the failure here")
+		return Stop{session.ResultNotReproduced, s.Reproduction.Why}, nil
+	}
 	if len(plans) == 0 && e.People != nil {
 		return Ask{
 			Result: session.ResultNotReproduced, Why: "no test command is known for this repository",
@@ -46,17 +60,25 @@ func reproduce(ctx context.Context, e *env) (Outcome, error) {
 	}
 	s.Reproduction = &session.Reproduction{Setup: s.Flags.Setup, Overlay: s.Flags.Overlay}
 	var last session.Observation
-	for _, p := range plans {
+	likely := -1 // the first plan that ran its test, which may fail another time
+	for i, p := range plans {
+		e.follow(p)
 		obs, done, err := e.attempt(ctx, files, p)
 		if err != nil {
 			return nil, err
 		}
 		if done {
+			if c := s.Reproduction.CI; c != nil && c.Guessed {
+				e.note("which job of CI failed is not said: the reproduction does as job %s of %s", c.Job, c.Workflow)
+			}
 			return e.classify(ctx)
+		}
+		if likely < 0 && p.known != nil && obs.Outcome != session.Untestable {
+			likely = i
 		}
 		last = obs
 	}
-	return e.seldom(ctx, files, plans, last)
+	return e.seldom(ctx, files, plans[max(likely, 0)], likely >= 0, last, recipes)
 }
 
 // place maps the files that a log names to paths of the repository.
@@ -69,35 +91,69 @@ func place(failures []session.Failure, t fs.FS) {
 	}
 }
 
-// plansFor lists the ways, most specific first: the failures that are named,
-// each alone; then the command that was given; then the whole suite.
-func plansFor(s *session.Session, t fs.FS, kits []toolchain.Kit) []plan {
+// plansFor lists the ways, in the order of trust: the command that a person or
+// the repository's settings give, what CI did, what the toolchains would do;
+// in each the most specific first: the failures that are named, each alone, then
+// the command as it is.
+func plansFor(s *session.Session, t fs.FS, kits []toolchain.Kit, recipes []workflow.Recipe, script func(string, string, []string) (toolchain.Script, bool)) []plan {
 	var plans []plan
-	given, known := toolchain.FromCommand(s.Flags.Test, t)
 	if s.Flags.Test != "" {
+		given, known := toolchain.FromCommand(s.Flags.Test, t)
 		if !known {
 			given = toolchain.Kit{Name: "command", Suite: s.Flags.Test}
 		}
-		kits = []toolchain.Kit{given}
+		plans = append(named(s, []toolchain.Kit{given}), plan{command: s.Flags.Test, kit: given, setup: given.Setup})
+		for i := range recipes {
+			if x := &recipes[i]; known && x.Test != nil && len(x.Test.Env) > 0 {
+				with := given.With(x.Test.Env)
+				more := append(named(s, []toolchain.Kit{with}), plan{command: with.Suite, kit: with, setup: with.Setup})
+				for j := range more {
+					more[j].recipe = x
+				}
+				plans = append(plans, more...)
+			}
+		}
+		return different(plans)
 	}
+	for i := range recipes {
+		plans = append(plans, ciPlans(s, &recipes[i], script, kits)...)
+	}
+	plans = append(plans, named(s, kits)...)
+	for _, k := range kits {
+		if k.Suite != "" {
+			plans = append(plans, plan{command: k.Suite, kit: k, setup: k.Setup})
+		}
+	}
+	return different(plans)
+}
+
+// named are the plans that run a failure alone.
+func named(s *session.Session, kits []toolchain.Kit) (plans []plan) {
 	for i := range s.Symptom.Failures {
 		f := &s.Symptom.Failures[i]
 		for _, k := range kits {
 			if cmd, ok := k.One(*f); ok && len(plans) < 3 {
-				plans = append(plans, plan{command: cmd, kit: k, known: f, alone: true})
+				plans = append(plans, plan{command: cmd, kit: k, known: f, alone: true, setup: k.Setup})
 				break
 			}
 		}
 	}
-	if s.Flags.Test != "" {
-		return append(plans, plan{command: s.Flags.Test, kit: given})
-	}
-	for _, k := range kits {
-		if k.Suite != "" {
-			plans = append(plans, plan{command: k.Suite, kit: k})
-		}
-	}
 	return plans
+}
+
+// different leaves out what was in the list before.
+func different(plans []plan) []plan {
+	type key struct {
+		command, setup string
+		known          *session.Failure
+	}
+	seen := map[key]bool{}
+	return slices.DeleteFunc(plans, func(p plan) bool {
+		k := key{p.command, p.setup, p.known}
+		was := seen[k]
+		seen[k] = true
+		return was
+	})
 }
 
 // attempt runs a plan once. When it fails for the expected reason, the session
@@ -106,7 +162,7 @@ func (e *env) attempt(ctx context.Context, files []string, p plan) (session.Obse
 	r := e.s.Reproduction
 	r.Command, r.Alone, r.Toolchain = p.command, p.alone, p.kit.Name
 	if e.s.Flags.Setup == "" {
-		r.Setup = p.kit.Setup
+		r.Setup = p.setup
 	}
 	r.Suite = p.kit.Suite
 	if p.known != nil {
@@ -127,7 +183,10 @@ func (e *env) attempt(ctx context.Context, files []string, p plan) (session.Obse
 			Do: "check the command and its PATH; programs under a home folder are not visible in the sandbox",
 		}
 	}
-	if obs.Exit == 0 || p.known != nil && obs.Outcome != session.FailedSame {
+	if obs.Exit == 0 || p.known != nil && obs.Outcome != session.FailedSame || p.recipe != nil && unprepared(obs) {
+		if p.recipe != nil && unprepared(obs) {
+			e.decide("reproduce", "the set-up of CI job %s does not work here: %s", p.recipe.Job, obs.Reason)
+		}
 		return obs, false, nil
 	}
 	lead, related := leading(obs, p)
@@ -277,12 +336,19 @@ func (e *env) settle(ctx context.Context, count session.Count, s *session.Sessio
 }
 
 // seldom is reached when no plan failed at once. A failure that CI saw may
-// show only sometimes, so the first plan is repeated before giving up.
-func (e *env) seldom(ctx context.Context, files []string, plans []plan, last session.Observation) (Outcome, error) {
+// show only sometimes, so the first plan whose test runs is repeated before
+// giving up.
+func (e *env) seldom(ctx context.Context, files []string, p plan, runs bool, last session.Observation, recipes []workflow.Recipe) (Outcome, error) {
 	s, r := e.s, e.s.Reproduction
-	p := plans[0]
-	if p.known != nil && last.Outcome != session.Untestable {
+	e.follow(p)
+	if len(r.Differences) == 0 {
+		r.Differences = differences(recipes)
+	}
+	if runs {
 		r.Command, r.Alone, r.Target, r.Suite, r.Toolchain = p.command, p.alone, targetOf(*p.known, []session.Failure{*p.known}), p.kit.Suite, p.kit.Name
+		if s.Flags.Setup == "" {
+			r.Setup = p.setup
+		}
 		r.Failure = p.known
 		r.Overlay = e.overlay(files, p.kit, *p.known)
 		r.Group, _ = p.kit.Group(*p.known)
@@ -299,11 +365,25 @@ func (e *env) seldom(ctx context.Context, files []string, plans []plan, last ses
 		r.Count = count
 		r.Interval = rate.Interval(count)
 	}
-	r.Why = whyNot(last, r)
+	r.Why = notHere(cannot(recipes, r.Differences), whyNot(last, r))
 	if s.Flags.Bad != "" {
 		r.Why = fmt.Sprintf("--bad %s does not fail: %s", s.Flags.Bad, r.Why)
 	}
 	return Stop{session.ResultNotReproduced, r.Why}, nil
+}
+
+// notHere says why a failure cannot show here, when that is known, behind what
+// was seen.
+func notHere(because, seen string) string {
+	if because == "" {
+		return seen
+	}
+	return seen + "; not reproducible here, because " + because
+}
+
+// unprepared reports whether the set-up, not the command, failed.
+func unprepared(o session.Observation) bool {
+	return o.Outcome == session.Untestable && strings.HasPrefix(o.Reason, "set-up failed")
 }
 
 func whyNot(last session.Observation, r *session.Reproduction) string {

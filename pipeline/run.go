@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"culprit/internal/session"
+	"culprit/internal/workflow"
 )
 
 // Defaults of a session's budget.
@@ -36,6 +37,8 @@ type Deps struct {
 	// People answer questions; nil: nobody can, and a question ends the session.
 	People   People
 	Patience time.Duration // how long an answer is waited for
+	// Machine says what this machine has, to be compared with CI's. May be nil.
+	Machine func(ctx context.Context) workflow.Machine
 	// Progress gets one line per transition, for a terminal.
 	Progress func(line string)
 }

@@ -21,11 +21,11 @@ import (
 
 // debugFlags are the flags of `bot debug` (GH12, QD2).
 type debugFlags struct {
-	test, setup, good, bad, symptom, mode, sandbox, out, resume string
-	overlay                                                     []string
-	concurrency, maxRuns                                        int
-	yes, json, quiet                                            bool
-	timeout, runTimeout                                         time.Duration
+	test, setup, job, good, bad, symptom, mode, sandbox, out, resume string
+	overlay                                                          []string
+	concurrency, maxRuns                                             int
+	yes, json, quiet                                                 bool
+	timeout, runTimeout                                              time.Duration
 }
 
 func debugFlagSet(f *debugFlags) *pflag.FlagSet {
@@ -34,6 +34,7 @@ func debugFlagSet(f *debugFlags) *pflag.FlagSet {
 	fs.Usage = func() {}
 	fs.StringVar(&f.test, "test", "", "command that fails, run by a shell in the repository's root (default: found from the project's files)")
 	fs.StringVar(&f.setup, "setup", "", "command that prepares a checkout; it may use the network (default: found from the project's files)")
+	fs.StringVar(&f.job, "job", "", "CI job to do as: its name, such as 'test (ubuntu-latest, 1.22)', or its ID in the workflow file (default: one that runs tests)")
 	fs.StringVar(&f.good, "good", "", "revision that is known to pass (default: searched)")
 	fs.StringVar(&f.bad, "bad", "", "revision that fails (default: HEAD)")
 	fs.StringVar(&f.symptom, "symptom", "", "what is wrong, or @FILE with it, such as a CI log")
@@ -142,7 +143,7 @@ func (a *App) debugSession(f debugFlags, path string) (*session.Session, error) 
 		Source: session.Source{Trigger: "cli", Repository: filepath.Base(abs), Path: abs},
 		Mode:   mode,
 		Flags: session.Flags{
-			Test: f.test, Setup: f.setup, Good: f.good, Bad: f.bad, Overlay: overlay,
+			Test: f.test, Setup: f.setup, Job: f.job, Good: f.good, Bad: f.bad, Overlay: overlay,
 			Concurrency: f.concurrency, Yes: f.yes, MaxRuns: f.maxRuns, Timeout: f.timeout, RunTimeout: f.runTimeout,
 		},
 		Symptom: session.Symptom{Title: title, Text: text},

@@ -56,6 +56,7 @@ func (i investigation) run(ctx context.Context) (err error) {
 		Workspace: w, Runner: runner{lab}, History: runner{lab},
 		Investigator: experiment.NewInvestigator(lab), Fixer: fixer{experiment.NewFixer(lab), lab},
 		Publisher: i.publisher, Store: i.store, Clock: i.clock, Logs: i.logs, Incidents: i.incidents, People: i.people, Patience: i.patience, Progress: i.progress,
+		Machine: machine{executor{box: i.box, caches: i.caches}}.about,
 	})
 }
 

@@ -377,6 +377,7 @@ func (l *ciLogs) Logs(ctx context.Context, s *session.Session) ([]pipelineLog, e
 		return nil, err
 	}
 	var out []pipelineLog
+	runs := map[int64]*github.WorkflowRun{}
 	for _, j := range jobs {
 		l.names = append(l.names, j.Name)
 		if j.ID == 0 {
@@ -387,18 +388,41 @@ func (l *ciLogs) Logs(ctx context.Context, s *session.Session) ([]pipelineLog, e
 		res, err := l.repo.JobLog(ctx, j.ID, &b, maxLog)
 		switch {
 		case errors.Is(err, github.ErrExpired), errors.Is(err, github.ErrNotFound):
-			out = append(out, pipelineLog{Name: j.Name, Note: "it is not kept any more"})
+			x := pipelineLog{Name: j.Name, Note: "it is not kept any more", Job: session.CIJob{Name: j.Name, Steps: j.Steps}}
+			if x.Job.Workflow, x.Job.Event, err = l.workflow(ctx, runs, j.Run); err != nil {
+				return nil, err
+			}
+			out = append(out, x)
 			continue
 		case err != nil:
 			return nil, err
 		}
-		x := pipelineLog{Name: j.Name, Content: b.Bytes()}
+		x := pipelineLog{Name: j.Name, Content: b.Bytes(), Job: session.CIJob{Name: j.Name, Steps: j.Steps}}
+		if x.Job.Workflow, x.Job.Event, err = l.workflow(ctx, runs, j.Run); err != nil {
+			return nil, err
+		}
 		if res.Skipped > 0 {
 			x.Note = fmt.Sprintf("%d bytes of its middle were not read", res.Skipped)
 		}
 		out = append(out, x)
 	}
 	return out, nil
+}
+
+// workflow is the file of a job's run and what started it; empty when the run
+// is gone.
+func (l *ciLogs) workflow(ctx context.Context, known map[int64]*github.WorkflowRun, run int64) (file, event string, err error) {
+	if known[run] == nil {
+		got, err := l.repo.WorkflowRun(ctx, run)
+		if errors.Is(err, github.ErrNotFound) {
+			got, err = &github.WorkflowRun{}, nil
+		}
+		if err != nil {
+			return "", "", err
+		}
+		known[run] = got
+	}
+	return known[run].Path, known[run].Event, nil
 }
 
 // openMirror clones or fetches the repository. The credential of a fetch can

@@ -17,7 +17,7 @@ import (
 
 // pure packages do no I/O of their own: they may not start programs or open
 // network connections.
-var pure = []string{"command", "evidence", "toolchain", "patch", "redact", "report", "experiment/search", "experiment/ddmin", "experiment/rate"}
+var pure = []string{"command", "evidence", "toolchain", "workflow", "patch", "redact", "report", "experiment/search", "experiment/ddmin", "experiment/rate"}
 
 // allowed says for each of our packages which of ours it may import ("x/..."
 // includes sub-packages). A package that is not listed fails the test: whoever
@@ -27,6 +27,7 @@ var allowed = map[string][]string{
 	"internal/requiretest":         {},
 	"internal/evidence":            {"internal/session"},
 	"internal/toolchain":           {"internal/session"},
+	"internal/workflow":            {"internal/session"},
 	"internal/patch":               {"internal/session"},
 	"internal/redact":              {"internal/session"},
 	"internal/report":              {"internal/session"},
@@ -53,7 +54,7 @@ var allowed = map[string][]string{
 	"internal/index":               {"internal/session"},
 	"handlers":                     {"queue", "internal/command"},
 	"pipeline/wave":                {"internal/session"},
-	"pipeline":                     {"internal/session", "internal/evidence", "internal/toolchain", "internal/patch", "internal/report", "internal/experiment/rate", "pipeline/wave"},
+	"pipeline":                     {"internal/session", "internal/evidence", "internal/toolchain", "internal/workflow", "internal/patch", "internal/report", "internal/experiment/rate", "pipeline/wave"},
 	"cmd/bot":                      {"..."},
 	"internal/archtest":            {},
 }

@@ -30,7 +30,11 @@ func environment(ctx context.Context, st *study) error {
 	}
 	differences := ""
 	if d := st.s.Reproduction.Differences; len(d) > 0 {
-		differences = " Known differences: " + strings.Join(d, "; ") + "."
+		texts := make([]string, len(d))
+		for i := range d {
+			texts[i] = d[i].String()
+		}
+		differences = " Known differences: " + strings.Join(texts, "; ") + "."
 	}
 	if st.s.Flags.Good != "" {
 		_, err := FindGood(ctx, st.lab, st.s)

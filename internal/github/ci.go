@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	gh "github.com/google/go-github/v62/github"
@@ -22,6 +24,7 @@ type CI struct {
 type WorkflowRun struct {
 	ID         int64
 	Name       string
+	Path       string // of the workflow's file in the repository
 	Event      string
 	Conclusion string
 	HeadSHA    string
@@ -55,11 +58,21 @@ func (r *Repo) WorkflowRun(ctx context.Context, id int64) (*WorkflowRun, error) 
 	if err := validID("read workflow run", id); err != nil {
 		return nil, err
 	}
-	got, _, err := r.read.Actions.GetWorkflowRunByID(ctx, r.Owner, r.Name, id)
+	// go-github's own type leaves the path out.
+	var got struct {
+		gh.WorkflowRun
+		Path string `json:"path"`
+	}
+	req, err := r.read.NewRequest("GET", fmt.Sprintf("repos/%s/%s/actions/runs/%d", r.Owner, r.Name, id), nil)
+	if err == nil {
+		_, err = r.read.Do(ctx, req, &got)
+	}
 	if err := r.wrap("read workflow run", err); err != nil {
 		return nil, err
 	}
-	return runOf(got), nil
+	run := runOf(&got.WorkflowRun)
+	run.Path, _, _ = strings.Cut(got.Path, "@") // "ci.yml@main" when it is required from elsewhere
+	return run, nil
 }
 
 func runOf(w *gh.WorkflowRun) *WorkflowRun {

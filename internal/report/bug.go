@@ -85,11 +85,14 @@ func (v *view) reproducerSection() string {
 		s += " at " + v.named(*v.Bad)
 	}
 	s += "."
+	if c := v.followedText(r); c != "" {
+		s += " " + prose(c)
+	}
 	if r.Toolchain != "" {
 		s += " Toolchain: " + prose(line(r.Toolchain)) + "."
 	}
 	if len(r.Differences) > 0 {
-		s += "\n\nDifferences from where it failed first:\n\n" + v.bullets(r.Differences, func(d string) string { return prose(cut(line(d), v.cell)) })
+		s += "\n\nDifferences from where it failed first:\n\n" + v.differences(r)
 	}
 	return s + "\n\n" + v.Commands()
 }

@@ -163,7 +163,7 @@ func (v *view) Advice() string {
 		}
 		var s []string
 		if r != nil && len(r.Differences) > 0 {
-			s = append(s, "**What differs from where it failed**\n\n"+v.bullets(r.Differences, func(d string) string { return prose(cut(line(d), v.cell)) }))
+			s = append(s, "**What differs from where it failed**\n\n"+v.differences(r))
 		} else {
 			s = append(s, "What differs from where it failed is not known.")
 		}

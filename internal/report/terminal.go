@@ -156,10 +156,14 @@ func (t *screen) rest(v *view) {
 			t.text("  ", "  ", line(v.Flake.Advice))
 		}
 	}
+	if r := v.Reproduction; r != nil && v.followedText(r) != "" {
+		t.head("As CI does it")
+		t.text("  ", "  ", v.followedText(r))
+	}
 	if r := v.Reproduction; r != nil && len(r.Differences) > 0 {
 		t.head("What differs from where it failed")
 		for _, d := range r.Differences {
-			t.text("  - ", "    ", line(d))
+			t.text("  - ", "    ", line(d.String()))
 		}
 	}
 	if q := v.Question; q != nil {

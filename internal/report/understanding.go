@@ -51,6 +51,14 @@ func (v *view) scopeSection() string {
 	if where != "" {
 		parts = append(parts, strings.TrimPrefix(where, ", ")+".")
 	}
+	if r := v.Reproduction; r != nil {
+		if c := v.followedText(r); c != "" {
+			parts = append(parts, prose(c))
+		}
+		if len(r.Differences) > 0 {
+			parts = append(parts, "What differs here from where it failed first:\n\n"+v.differences(r))
+		}
+	}
 	return strings.Join(parts, "\n\n")
 }
 

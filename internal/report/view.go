@@ -161,6 +161,9 @@ func (v *view) headlineText() string {
 		parts = []string{"Flaky test", "fails " + rate(c, i)}
 	case session.ResultNotReproduced:
 		parts = []string{"Not reproduced here"}
+		if v.blocked() {
+			parts[0] = "Not reproducible here"
+		}
 		switch r := v.Reproduction; {
 		case r == nil && v.Question.Open():
 			parts = []string{"nothing could be run yet"}

@@ -105,4 +105,5 @@ type Symptom struct {
 	Reproduction string    `json:"reproduction,omitempty"`
 	Failures     []Failure `json:"failures,omitempty"` // parsed from text and CI logs
 	Environment  []string  `json:"environment,omitempty"`
+	Jobs         []CIJob   `json:"jobs,omitempty"` // red jobs of CI, the one that started the session first
 }

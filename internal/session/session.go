@@ -72,6 +72,7 @@ type Source struct {
 type Flags struct {
 	Test        string        `json:"test,omitempty"`
 	Setup       string        `json:"setup,omitempty"`
+	Job         string        `json:"job,omitempty"` // CI job to do as: its name, or its ID in the workflow file
 	Good        string        `json:"good,omitempty"`
 	Bad         string        `json:"bad,omitempty"`
 	Overlay     []Overlay     `json:"overlay,omitempty"`

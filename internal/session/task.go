@@ -237,10 +237,12 @@ type Reproduction struct {
 	Flaky     bool      `json:"flaky"`
 	Toolchain string    `json:"toolchain,omitempty"`
 	Overlay   []Overlay `json:"overlay,omitempty"`
-	// Differences from where it failed first (CI): "node 18 there, 20 here".
-	Differences []string `json:"differences,omitempty"`
-	Reproduced  bool     `json:"reproduced"`
-	Why         string   `json:"why,omitempty"` // why not reproduced
+	// CI is the job that command, environment and set-up are taken from.
+	CI *Followed `json:"ci,omitempty"`
+	// Differences from where it failed first (CI).
+	Differences []Difference `json:"differences,omitempty"`
+	Reproduced  bool         `json:"reproduced"`
+	Why         string       `json:"why,omitempty"` // why not reproduced
 }
 
 // Overlay names a file of one revision that is laid over older ones.

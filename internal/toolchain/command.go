@@ -21,20 +21,10 @@ type invocation struct {
 // and environment while it narrows the command to one test. ok is false for
 // a command that is not one known runner in one folder.
 func FromCommand(cmd string, fsys fs.FS) (Kit, bool) {
-	in, ok := parseInvocation(cmd)
-	if !ok {
+	if _, ok := parseInvocation(cmd); !ok {
 		return Kit{}, false
 	}
-	t := survey(fsys)
-	for _, tool := range toolchains {
-		if tool.command == nil {
-			continue
-		}
-		if k, ok := tool.command(t, in); ok {
-			return k, true
-		}
-	}
-	return Kit{}, false
+	return survey(fsys).command(cmd)
 }
 
 // parseInvocation takes "cd x && K=V program args"; anything more is refused.

@@ -55,20 +55,24 @@ func jsPattern(s string) string {
 func words(cmd string) (out []word, ok bool) {
 	var b strings.Builder
 	started := false
-	flush := func() {
+	start := -1 // of the word in cmd
+	flush := func(end int) {
 		if started {
-			out = append(out, word{text: b.String()})
+			out = append(out, word{text: b.String(), raw: cmd[start:end]})
 		}
 		b.Reset()
-		started = false
+		started, start = false, -1
 	}
 	for i := 0; i < len(cmd); i++ {
 		c := cmd[i]
+		if start < 0 {
+			start = i
+		}
 		switch c {
 		case ' ', '\t':
-			flush()
+			flush(i)
 		case '\n', ';', '|', '&', '(', ')', '<', '>':
-			flush()
+			flush(i)
 			op := string(c)
 			if i+1 < len(cmd) && cmd[i+1] == c && c != '\n' {
 				op += string(c)
@@ -122,11 +126,12 @@ func words(cmd string) (out []word, ok bool) {
 			started = true
 		}
 	}
-	flush()
+	flush(len(cmd))
 	return out, true
 }
 
 type word struct {
 	text string
+	raw  string // as written, with its quotation marks
 	op   bool
 }

@@ -1,0 +1,107 @@
+package workflow
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/rhysd/actionlint"
+	yaml "go.yaml.in/yaml/v4"
+)
+
+// Bounds of what is read.
+const (
+	maxFile  = 1 << 20 // bytes of a workflow or action file
+	maxNodes = 100_000 // of a file after its aliases are resolved
+	maxDepth = 100     // nesting of a file
+)
+
+// parse reads a workflow file. Problems that leave jobs readable are passed
+// over: the runner accepted the file, and this reader wants a part of it only.
+func parse(data []byte) (w *actionlint.Workflow, err error) {
+	// The parser is not ours, and the file is hostile.
+	defer func() {
+		if r := recover(); r != nil {
+			w, err = nil, errors.New("the file cannot be understood")
+		}
+	}()
+	if data, err = plain(data); err != nil {
+		return nil, err
+	}
+	w, problems := actionlint.Parse(data)
+	if w == nil || len(w.Jobs) == 0 {
+		if len(problems) > 0 {
+			return nil, fmt.Errorf("line %d: %s", problems[0].Line, problems[0].Message)
+		}
+		return nil, errors.New("it has no jobs")
+	}
+	return w, nil
+}
+
+// plain checks the bounds of a file and resolves its aliases, which the parser
+// does not know.
+func plain(data []byte) ([]byte, error) {
+	doc, aliases, err := load(data)
+	if err != nil || !aliases {
+		return data, err
+	}
+	return dump(doc)
+}
+
+func load(data []byte) (doc *yaml.Node, aliases bool, err error) {
+	if len(data) > maxFile {
+		return nil, false, fmt.Errorf("it has %d bytes, more than the %d that are read", len(data), maxFile)
+	}
+	doc = &yaml.Node{}
+	if err := yaml.Load(data, doc); err != nil {
+		return nil, false, errors.New("it is not YAML: " + oneLine(err.Error()))
+	}
+	r := resolver{left: maxNodes}
+	err = r.walk(doc, 0)
+	return doc, r.aliases, err
+}
+
+func dump(doc *yaml.Node) ([]byte, error) {
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	if err := errors.Join(enc.Encode(doc), enc.Close()); err != nil {
+		return nil, errors.New("its aliases cannot be resolved: " + oneLine(err.Error()))
+	}
+	return out.Bytes(), nil
+}
+
+// resolver replaces aliases by copies of what they name. An alias inside of
+// its own anchor never ends, and aliases of aliases grow without bound; both
+// run into the bounds.
+type resolver struct {
+	left    int
+	aliases bool
+}
+
+func (r *resolver) walk(n *yaml.Node, depth int) error {
+	if r.left--; r.left < 0 || depth > maxDepth {
+		return fmt.Errorf("it has more than %d values, or more than %d within one another", maxNodes, maxDepth)
+	}
+	n.Anchor = ""
+	for i, c := range n.Content {
+		if c.Kind == yaml.AliasNode {
+			if c.Alias == nil {
+				return errors.New("it has an alias that names nothing")
+			}
+			r.aliases = true
+			copied := *c.Alias
+			copied.Content = append([]*yaml.Node(nil), c.Alias.Content...)
+			c = &copied
+			n.Content[i] = c
+		}
+		if err := r.walk(c, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func oneLine(s string) string {
+	return strings.Join(strings.Fields(s), " ")
+}

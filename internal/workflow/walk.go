@@ -1,0 +1,428 @@
+package workflow
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rhysd/actionlint"
+
+	"culprit/internal/session"
+)
+
+// walk goes through the steps of a job and collects what can be done here.
+type walk struct {
+	*reader
+	job   instance
+	scope scope
+	named bool
+	out   Recipe
+
+	shell, dir string   // defaults of workflow and job
+	env        []string // "K=V" so far
+	root       string   // folder that the repository is checked out to, "." mostly
+	depth      int      // of composite actions
+}
+
+// maxActions is how deep composite actions use one another.
+const maxActions = 8
+
+func (w *walk) differ(d session.Difference) {
+	if !slices.Contains(w.out.Differences, d) {
+		w.out.Differences = append(w.out.Differences, d)
+	}
+}
+
+func (w *walk) run() {
+	j := w.job.job
+	w.root = "."
+	w.runner(j)
+	if j.WorkflowCall != nil {
+		w.out.Why = "the job is a workflow of another repository, " + j.WorkflowCall.Uses.Value
+		w.differ(session.Difference{Kind: session.DiffAction, There: "the workflow " + j.WorkflowCall.Uses.Value, Here: "not read", Blocks: true})
+		return
+	}
+	for _, d := range []*actionlint.Defaults{w.job.workflow.Defaults, j.Defaults} {
+		if d != nil && d.Run != nil {
+			w.shell = w.textOr(d.Run.Shell, w.shell)
+			w.dir = w.textOr(d.Run.WorkingDirectory, w.dir)
+		}
+	}
+	w.env = w.environ(w.env, w.job.workflow.Env, true)
+	if j.Container != nil {
+		w.env = w.environ(w.env, j.Container.Env, true)
+	}
+	w.env = w.environ(w.env, j.Env, true)
+	if !w.steps(j.Steps) && w.out.Why == "" {
+		w.out.Why = "which step failed is not known"
+	}
+}
+
+func (w *walk) textOr(s *actionlint.String, otherwise string) string {
+	if s == nil {
+		return otherwise
+	}
+	t, missing := w.scope.text(s.Value)
+	w.missing(missing, "a default of the job", false)
+	return t
+}
+
+// missing lists what an expression needs and nobody here knows.
+func (w *walk) missing(list []unknown, what string, blocks bool) {
+	for _, u := range list {
+		switch {
+		case u.secret:
+			w.differ(session.Difference{Kind: session.DiffSecret, There: "the secret " + strings.ToUpper(strings.TrimPrefix(u.why, "secrets.")) + " in " + what, Here: "it is not known", Blocks: blocks})
+		default:
+			w.differ(session.Difference{Kind: session.DiffExpression, There: u.why + " in " + what, Here: "known to GitHub alone", Blocks: blocks})
+		}
+	}
+}
+
+// environ adds the variables of a level to those before it. blocks tells that
+// the failing command sees them.
+func (w *walk) environ(env []string, level *actionlint.Env, blocks bool) []string {
+	env = slices.Clone(env)
+	if level == nil {
+		return env
+	}
+	if level.Expression != nil {
+		w.missing([]unknown{{why: level.Expression.Value}}, "the environment", blocks)
+		return env
+	}
+	vars := make([]*actionlint.EnvVar, 0, len(level.Vars))
+	for _, v := range level.Vars {
+		if v != nil && v.Name != nil {
+			vars = append(vars, v)
+		}
+	}
+	slices.SortFunc(vars, func(a, b *actionlint.EnvVar) int { return before(a.Name, b.Name) })
+	for _, v := range vars {
+		text := ""
+		if v.Value != nil {
+			var open []unknown
+			if text, open = w.scope.text(v.Value.Value); len(open) > 0 {
+				w.missing(open, "the variable "+v.Name.Value, blocks)
+				continue
+			}
+		}
+		env = w.setVariable(env, v.Name.Value, text)
+	}
+	return env
+}
+
+// setVariable adds one variable, unless this machine sets it itself.
+func (w *walk) setVariable(env []string, name, text string) []string {
+	if !validName(name) || strings.ContainsRune(text, 0) {
+		return env
+	}
+	if reserved(name) {
+		w.differ(session.Difference{Kind: session.DiffVariable, There: name + "=" + brief(text), Here: "set by this machine"})
+		return env
+	}
+	env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+	w.scope = w.scope.with("env", added(w.scope.contexts["env"], name, text))
+	return append(env, name+"="+text)
+}
+
+func added(v value, name, text string) map[string]any {
+	out := map[string]any{}
+	if old, ok := v.(map[string]any); ok {
+		for k, x := range old {
+			out[k] = x
+		}
+	}
+	out[strings.ToLower(name)] = text
+	return out
+}
+
+// reserved variables belong to the machine: folders, caches, the runner's own
+// files, and what makes a program load other code.
+func reserved(name string) bool {
+	switch name {
+	case "PATH", "HOME", "PWD", "TMPDIR", "USER", "SHELL", "IFS", "ENV", "BASH_ENV", "GOCACHE", "GOMODCACHE", "GOPATH", "GOROOT", "GOPROXY", "GOTOOLCHAIN",
+		"CARGO_HOME", "RUSTUP_HOME", "PIP_CACHE_DIR", "npm_config_cache", "NPM_CONFIG_CACHE", "JAVA_HOME":
+		return true
+	}
+	for _, p := range []string{"LD_", "DYLD_", "GITHUB_", "RUNNER_", "ACTIONS_", "CULPRIT_", "BASH_FUNC_"} {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return false
+}
+
+func validName(s string) bool {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// steps does the steps before the failing one and takes that. done tells that
+// the failing one was among them.
+func (w *walk) steps(list []*actionlint.Step) (done bool) {
+	target := w.locate(list)
+	for i, st := range list {
+		if st == nil || st.Exec == nil {
+			continue
+		}
+		if i == target {
+			w.failing(st)
+			return true
+		}
+		if st.If != nil {
+			v := w.scope.condition(st.If.Value)
+			if u, is := v.(unknown); is {
+				w.differ(session.Difference{Kind: session.DiffCondition, There: title(st) + ", if " + brief(st.If.Value), Here: "done: " + u.why + " is not known"})
+			} else if v != true {
+				continue
+			}
+		}
+		w.before(st)
+		w.ran(st)
+	}
+	return false
+}
+
+// ran makes what a step leaves for later ones known as far as it is.
+func (w *walk) ran(st *actionlint.Step) {
+	if st.ID == nil {
+		return
+	}
+	id := strings.ToLower(st.ID.Value)
+	result := map[string]any{"outcome": "success", "conclusion": "success", "outputs": unknown{why: "steps." + id + ".outputs"}}
+	if a, ok := st.Exec.(*actionlint.ExecAction); ok && a.Uses != nil {
+		if name, _ := action(a.Uses.Value); name == "actions/cache" || name == "actions/cache/restore" {
+			result["outputs"] = map[string]any{"cache-hit": ""} // here is no cache of GitHub's
+		}
+	}
+	steps := map[string]any{}
+	if old, ok := w.scope.contexts["steps"].(map[string]any); ok {
+		for k, v := range old {
+			steps[k] = v
+		}
+	}
+	steps[id] = result
+	w.scope = w.scope.with("steps", steps)
+}
+
+// locate finds the failing step: by its name, by its command, else the first
+// that runs tests. It is -1 when none does.
+func (w *walk) locate(list []*actionlint.Step) int {
+	index := func(is func(*actionlint.Step) bool) int {
+		return slices.IndexFunc(list, func(st *actionlint.Step) bool { return st != nil && st.Exec != nil && is(st) })
+	}
+	if w.named && w.depth == 0 {
+		for _, red := range w.Steps {
+			if i := index(func(st *actionlint.Step) bool { return w.isCalled(st, red) }); i >= 0 {
+				return i
+			}
+		}
+	}
+	if command := firstLine(w.Command); w.named && command != "" {
+		if i := index(func(st *actionlint.Step) bool {
+			run, ok := st.Exec.(*actionlint.ExecRun)
+			if !ok || run.Run == nil {
+				return false
+			}
+			text, _ := w.scope.text(run.Run.Value)
+			return firstLine(text) == command
+		}); i >= 0 {
+			return i
+		}
+	}
+	if i := index(w.tests); i >= 0 {
+		return i
+	}
+	return index(func(st *actionlint.Step) bool {
+		run, ok := st.Exec.(*actionlint.ExecRun)
+		return ok && run.Run != nil && mayTest.MatchString(run.Run.Value)
+	})
+}
+
+// mayTest is what a step that runs tests through a tool of its own may say.
+var mayTest = regexp.MustCompile(`(?:^|[\s/:_-])(?:tests?|specs?|check|verify|nextest|e2e|integration)(?:$|[\s:;_-])`)
+
+// tests reports whether a step, or one of the action that it uses, runs tests.
+func (w *walk) tests(st *actionlint.Step) bool {
+	switch x := st.Exec.(type) {
+	case *actionlint.ExecRun:
+		if x.Run == nil {
+			return false
+		}
+		text, _ := w.scope.text(x.Run.Value)
+		dir, _ := w.folder(x.WorkingDirectory)
+		return w.IsTest(Step{Run: text, Dir: dir, Shell: "bash"})
+	case *actionlint.ExecAction:
+		inner, _, err := w.composite(x)
+		if err != nil || w.depth >= maxActions {
+			return false
+		}
+		deeper := *w
+		deeper.depth++
+		return slices.ContainsFunc(inner, func(st *actionlint.Step) bool { return st != nil && st.Exec != nil && deeper.tests(st) })
+	}
+	return false
+}
+
+// isCalled compares a step with a name that CI shows.
+func (w *walk) isCalled(st *actionlint.Step, name string) bool {
+	if st.Name != nil && st.Name.Value != "" {
+		text, _ := w.scope.text(st.Name.Value)
+		return strings.EqualFold(strings.TrimSpace(text), strings.TrimSpace(name))
+	}
+	switch x := st.Exec.(type) {
+	case *actionlint.ExecRun:
+		if x.Run != nil {
+			text, _ := w.scope.text(x.Run.Value)
+			return "Run "+firstLine(text) == strings.TrimSpace(name)
+		}
+	case *actionlint.ExecAction:
+		return x.Uses != nil && "Run "+x.Uses.Value == strings.TrimSpace(name)
+	}
+	return false
+}
+
+// failing takes the failing step, or says why it cannot be done here.
+func (w *walk) failing(st *actionlint.Step) {
+	switch x := st.Exec.(type) {
+	case *actionlint.ExecRun:
+		s, ok := w.script(st, x, true)
+		if ok {
+			w.out.Test = &s
+			return
+		}
+		w.out.Why = "the failing step cannot be done here as it stands"
+	case *actionlint.ExecAction:
+		inner, scope, err := w.composite(x)
+		if err == nil && w.depth < maxActions {
+			w.inside(scope, func() {
+				if !w.steps(inner) && w.out.Why == "" {
+					w.out.Why = "which step of the action " + x.Uses.Value + " failed is not known"
+				}
+			})
+			return
+		}
+		uses := ""
+		if x.Uses != nil {
+			uses = x.Uses.Value
+		}
+		w.out.Why = "the failing step is the action " + uses + ", which is not run here"
+		w.differ(session.Difference{Kind: session.DiffAction, There: "the action " + uses + " is the failing step", Here: "actions of others are not run", Blocks: true})
+	}
+}
+
+// inside runs f with the contexts of a composite action.
+func (w *walk) inside(s scope, f func()) {
+	outer, shell, dir := w.scope, w.shell, w.dir
+	w.scope, w.shell, w.dir = s, "", ""
+	w.depth++
+	f()
+	w.depth--
+	w.scope, w.shell, w.dir = outer.with("env", w.scope.contexts["env"]), shell, dir
+}
+
+// script fills a run step in.
+func (w *walk) script(st *actionlint.Step, x *actionlint.ExecRun, blocks bool) (Step, bool) {
+	if x.Run == nil {
+		return Step{}, false
+	}
+	outer := w.scope
+	env := w.environ(w.env, st.Env, blocks)
+	run, open := w.scope.text(x.Run.Value)
+	w.scope = outer // variables of a step end with it
+	w.missing(open, title(st), blocks)
+	if len(open) > 0 || strings.ContainsRune(run, 0) {
+		return Step{}, false
+	}
+	name := w.shell
+	if x.Shell != nil {
+		name, _ = w.scope.text(x.Shell.Value)
+	}
+	shell, ok := known(name, run)
+	if !ok {
+		w.differ(session.Difference{Kind: session.DiffShell, There: title(st) + " runs in " + brief(name), Here: "no such shell", Blocks: blocks})
+		return Step{}, false
+	}
+	dir, ok := w.folder(x.WorkingDirectory)
+	if !ok {
+		w.differ(session.Difference{Kind: session.DiffCheckout, There: title(st) + " runs in a folder outside of the repository", Here: "there is the repository alone", Blocks: blocks})
+		return Step{}, false
+	}
+	return Step{Name: title(st), Run: strings.TrimRight(run, "\n"), Shell: shell, Dir: dir, Env: env}, true
+}
+
+// known maps the shell of a step to one that this machine has. PowerShell and
+// cmd are the defaults on Windows; a single plain command is the same in all.
+func known(name, run string) (string, bool) {
+	program, _, _ := strings.Cut(strings.TrimSpace(name), " ")
+	switch path.Base(program) {
+	case "", ".", "bash":
+		return "bash", true
+	case "sh", "dash":
+		return "sh", true
+	case "python", "python3":
+		return "python", true
+	case "pwsh", "powershell", "cmd":
+		return "bash", !strings.ContainsAny(strings.TrimSpace(run), "\n$%`{}@^;|&")
+	}
+	return "", false
+}
+
+// folder is a step's working directory as a path in the repository.
+func (w *walk) folder(given *actionlint.String) (string, bool) {
+	dir := w.dir
+	if given != nil {
+		text, open := w.scope.text(given.Value)
+		if len(open) > 0 {
+			return "", false
+		}
+		dir = text
+	}
+	dir = path.Clean("./" + strings.ReplaceAll(strings.TrimPrefix(dir, "./"), `\`, "/"))
+	if w.root != "." {
+		rel, ok := strings.CutPrefix(dir+"/", w.root+"/")
+		if !ok {
+			return "", false
+		}
+		dir = path.Clean("./" + rel)
+	}
+	return dir, dir != ".." && !strings.HasPrefix(dir, "../") && !strings.HasPrefix(dir, "/") && !strings.ContainsRune(dir, 0)
+}
+
+// title names a step for people.
+func title(st *actionlint.Step) string {
+	if st.Name != nil && strings.TrimSpace(st.Name.Value) != "" {
+		return "the step “" + brief(st.Name.Value) + "”"
+	}
+	switch x := st.Exec.(type) {
+	case *actionlint.ExecRun:
+		if x.Run != nil {
+			return "the step “" + brief(firstLine(x.Run.Value)) + "”"
+		}
+	case *actionlint.ExecAction:
+		if x.Uses != nil {
+			return "the action " + brief(x.Uses.Value)
+		}
+	}
+	return "a step"
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	return strings.TrimSpace(s)
+}
+
+// brief shortens a text of the file for a sentence.
+func brief(s string) string {
+	r := []rune(oneLine(s))
+	if len(r) > 80 {
+		return string(r[:79]) + "…"
+	}
+	return string(r)
+}
