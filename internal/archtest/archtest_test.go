@@ -52,6 +52,7 @@ var allowed = map[string][]string{
 	"queue/queuetest":              {"queue", "queue/embedded", "internal/requiretest"},
 	"internal/command":             {},
 	"internal/index":               {"internal/session"},
+	"internal/budget":              {},
 	"handlers":                     {"queue", "internal/command"},
 	"pipeline/wave":                {"internal/session"},
 	"pipeline":                     {"internal/session", "internal/evidence", "internal/toolchain", "internal/workflow", "internal/patch", "internal/report", "internal/experiment/rate", "pipeline/wave"},
