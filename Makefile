@@ -10,7 +10,7 @@ BENCHTIME ?= 1s
 DURATION ?= 10s
 BIN := bin/culprit
 
-.PHONY: help demo test chaos facts check openapi conformance lint vuln bench bench-go bench-queue bench-backlog bench-webhook eval-culprit eval-logs bench-logs fuzz build image clean
+.PHONY: help demo test chaos facts check openapi conformance lint vuln bench bench-go bench-queue bench-backlog bench-webhook bench-culprit eval-culprit eval-logs bench-logs fuzz build image clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ bench-backlog: ## 100,000 waiting jobs, and what a large group costs others
 
 bench-webhook: ## 1,000 deliveries a second for DURATION, next to Probot (needs node, npm)
 	cd bench && $(GO) run . webhook -duration $(DURATION)
+
+bench-culprit: ## simulated culprit searches beside git bisect (docs/culprit-search.md); REPEATS=n histories a row
+	$(GO) test -count=1 -timeout 0 -v -run '^TestBench' ./internal/experiment/search -sim -sim-repeats $(or $(REPEATS),400)
 
 eval-culprit: ## real regressions of public repositories: CLONES=folder of clones (docs/regressions.md)
 	CLONES='$(CLONES)' GO='$(GO)' scripts/eval-culprit $(CASES)

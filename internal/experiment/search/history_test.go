@@ -2,6 +2,7 @@ package search_test
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"culprit/internal/experiment/search"
 	"culprit/internal/session"
@@ -56,15 +57,8 @@ func (h *history) solve(opts search.Options, k, limit int) (*search.Search, sear
 	return s, s.Result()
 }
 
-// right says that the answer names the culprit, or it is among alternatives.
+// right says that the answer names the culprit, or it is among alternatives
+// that nothing can tell from it: all that lies between them is untestable.
 func (h *history) right(r search.Result) bool {
-	if r.Culprit == h.culprit {
-		return true
-	}
-	for _, i := range r.Alternatives {
-		if i == h.culprit {
-			return true
-		}
-	}
-	return false
+	return r.Culprit == h.culprit || slices.Contains(r.Alternatives, h.culprit)
 }

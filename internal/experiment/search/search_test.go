@@ -288,29 +288,3 @@ func TestOtherFailureCountsAsConfigured(t *testing.T) {
 		}
 	}
 }
-
-func TestClaimedConfidenceHolds(t *testing.T) {
-	t.Parallel()
-	for _, s := range []setting{
-		{n: 32, after: 1, before: 0},
-		{n: 32, after: 1, before: 0.01},
-		{n: 32, after: 0.5, before: 0},
-		{n: 32, after: 0.5, before: 0.01, broken: 0.2},
-		{n: 32, after: 0.9, before: 0.1, k: 3},
-	} {
-		s.confidence, s.hint, s.culprit, s.verify, s.reproduced, s.k = 0.95, 10, -1, 3, true, max(s.k, 1)
-		const histories = 120
-		// With 95 % right, fewer than 107 of 120 have a chance below 0.5 %.
-		if x := s.summary(histories, 9); x.right < 107.0/histories {
-			t.Errorf("%+v: %.1f %% right, %.1f %% claimed", s, 100*x.right, 100*x.claimed)
-		}
-	}
-}
-
-func TestPublishedSettingIsBeaten(t *testing.T) {
-	t.Parallel()
-	s := setting{n: 60429, after: 0.95, before: 0.05, k: 1, confidence: 0.99, hint: 20, flaky: true, culprit: -1}
-	if x := s.summary(60, 4); x.right < 0.97 || x.mean >= 29.7 {
-		t.Errorf("%.2f runs, %.1f %% right; robust-git-bisect: 29.7 runs, 99.5 %%", x.mean, 100*x.right)
-	}
-}
