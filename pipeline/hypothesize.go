@@ -23,6 +23,7 @@ type facts struct {
 	suspect   *session.Suspect
 	kind      session.Kind
 	overlaid  bool // the reproduction was given from another revision
+	wasFlaky  int  // earlier sessions that found the test flaky
 }
 
 // changedAny reports whether one of the files changed since the good commit.
@@ -97,12 +98,20 @@ var rules = []rule{
 	{
 		kind: session.Nondeterminism,
 		rank: func(f facts) float64 {
-			if f.flaky {
+			switch {
+			case f.flaky:
 				return 1
+			case f.wasFlaky > 0:
+				return 0.75
 			}
 			return 0.25
 		},
-		title: func(facts) string { return "the test depends on order, time or scheduling" },
+		title: func(f facts) string {
+			if f.wasFlaky > 0 {
+				return "the test depends on order, time or scheduling, as before"
+			}
+			return "the test depends on order, time or scheduling"
+		},
 		hypothesis: func(facts) string {
 			return "The same code passes and fails: the result depends on test order, time, a data race or chance."
 		},
@@ -157,6 +166,7 @@ func hypothesize(ctx context.Context, e *env) (Outcome, error) {
 	if len(s.Tasks) > 0 {
 		return Advance{"hypotheses were ranked before"}, nil
 	}
+	e.recall(ctx)
 	f, err := gather(ctx, e)
 	if err != nil {
 		return nil, err
@@ -222,6 +232,13 @@ func gather(ctx context.Context, e *env) (facts, error) {
 	f := facts{flaky: r.Flaky, history: a.Total, overlaid: len(s.Flags.Overlay) > 0}
 	if r.Failure != nil {
 		f.kind = r.Failure.Kind
+	}
+	if r.Failure != nil {
+		for _, p := range s.Past {
+			if p.Test == r.Failure.ID() && p.Result == session.ResultFlaky {
+				f.wasFlaky++
+			}
+		}
 	}
 	for _, o := range r.Overlay {
 		f.testFiles = append(f.testFiles, o.Path)

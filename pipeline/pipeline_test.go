@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -295,5 +296,53 @@ func TestModesNameKnownStagesAndEndWithPublishing(t *testing.T) {
 		if list[len(list)-1] != "publish" || stageAfter(mode, "publish") != session.StateDone || closingStage(mode) != "record" {
 			t.Errorf("mode %s: %v", mode, list)
 		}
+	}
+}
+
+// memory of a test's earlier sessions.
+type memory struct {
+	past    []session.Past
+	learnt  []session.Result
+	failing error
+}
+
+func (m *memory) Recall(context.Context, *session.Session) ([]session.Past, error) {
+	return m.past, m.failing
+}
+
+func (m *memory) Learn(_ context.Context, s *session.Session) error {
+	m.learnt = append(m.learnt, s.Result)
+	return m.failing
+}
+
+func TestATestThatWasFlakyIsSuspectedOfItAndItsHistoryIsShown(t *testing.T) {
+	t.Parallel()
+	place := func(m *memory) (int, *session.Session) {
+		w := newWorld()
+		s := w.start()
+		d := w.deps()
+		d.Memory = m
+		if err := Run(t.Context(), s, d); err != nil {
+			t.Fatal(err)
+		}
+		return slices.IndexFunc(s.Hypotheses, func(h session.Hypothesis) bool { return h.Kind == session.Nondeterminism }), s
+	}
+	plain, s := place(&memory{})
+	result := s.Result
+	id := s.Reproduction.Failure.ID()
+	m := &memory{past: []session.Past{{Session: "s-1", Test: id, Result: session.ResultFlaky}}}
+	suspected, s := place(m)
+	if plain < 0 || suspected >= plain {
+		t.Errorf("the hypothesis stands at %d, and at %d when the test was flaky before", plain, suspected)
+	}
+	if len(s.Past) != 1 || !slices.Equal(m.learnt, []session.Result{s.Result}) {
+		t.Errorf("past %+v, learnt %v", s.Past, m.learnt)
+	}
+	if other, _ := place(&memory{past: []session.Past{{Session: "s-1", Test: "TestElse", Result: session.ResultFlaky}}}); other != plain {
+		t.Errorf("another test's history moves it to %d", other)
+	}
+	// A memory that is out of reach keeps nobody from the work.
+	if _, s := place(&memory{failing: errKilled}); s.Result != result {
+		t.Errorf("without memory the session ends as %s, with one as %s", s.Result, result)
 	}
 }

@@ -91,6 +91,16 @@ type People interface {
 	Answer(ctx context.Context, s *session.Session) (a session.Answer, ok bool, err error)
 }
 
+// Memory is what sessions know of one another's tests (QD4). It is context: a
+// memory that is out of reach keeps no session from its work.
+type Memory interface {
+	// Recall returns what other sessions found of the failing tests of s in the
+	// same repository, the newest first.
+	Recall(ctx context.Context, s *session.Session) ([]session.Past, error)
+	// Learn adds what s found. Doing it again changes nothing.
+	Learn(ctx context.Context, s *session.Session) error
+}
+
 // Clock tells the time; tests inject one.
 type Clock interface{ Now() time.Time }
 

@@ -11,8 +11,9 @@ import (
 // record writes what people read: results.csv, understanding.md,
 // BUG_REPORT.md and status.md, with confidence (QD14) and the next step
 // (QD18).
-func record(_ context.Context, e *env) (Outcome, error) {
+func record(ctx context.Context, e *env) (Outcome, error) {
 	s := e.s
+	e.recall(ctx) // sessions that did not come to hypotheses have a history too
 	s.Confidence = confidence(s)
 	s.NextStep = nextStep(s)
 	e.unchecked()
@@ -57,6 +58,11 @@ func publish(ctx context.Context, e *env) (Outcome, error) {
 	}
 	if err := e.Publisher.Final(ctx, s); err != nil {
 		return nil, err
+	}
+	if e.Memory != nil {
+		if err := e.Memory.Learn(ctx, s); err != nil {
+			e.progress("what was found is not remembered: %v", err)
+		}
 	}
 	return Advance{}, nil
 }

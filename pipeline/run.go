@@ -22,7 +22,7 @@ const (
 var errDeadline = errors.New("time limit of the session is reached")
 
 // Deps are the adapters that a session needs; see ports.go. Logs, Incidents,
-// People and Progress may be nil.
+// Memory, People and Progress may be nil.
 type Deps struct {
 	Workspace    Workspace
 	Runner       Runner
@@ -39,6 +39,7 @@ type Deps struct {
 	Patience time.Duration // how long an answer is waited for
 	// Machine says what this machine has, to be compared with CI's. May be nil.
 	Machine func(ctx context.Context) workflow.Machine
+	Memory  Memory
 	// Progress gets one line per transition, for a terminal.
 	Progress func(line string)
 }
@@ -56,6 +57,19 @@ func (e *env) progress(format string, args ...any) {
 	if e.Progress != nil {
 		e.Progress(fmt.Sprintf(format, args...))
 	}
+}
+
+// recall asks the memory for the history of the failing tests.
+func (e *env) recall(ctx context.Context) {
+	if e.Memory == nil {
+		return
+	}
+	past, err := e.Memory.Recall(ctx, e.s)
+	if err != nil {
+		e.progress("earlier sessions are left out: %v", err)
+		return
+	}
+	e.s.Past = past
 }
 
 // decide records a numbered decision (CR24).

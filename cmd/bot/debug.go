@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"culprit/internal/checkout"
+	"culprit/internal/knowledge"
 	"culprit/internal/redact"
 	"culprit/internal/report"
 	"culprit/internal/sandbox"
@@ -236,7 +237,7 @@ func (a *App) debugRun(ctx context.Context, f debugFlags, path string, s *sessio
 	}
 	err = investigation{
 		session: s, store: folder, runs: folder, mirror: mirror, box: box, caches: cacheFolder(data, mirror),
-		publisher: silent{}, clock: clock(a.Now),
+		publisher: silent{}, clock: clock(a.Now), memory: knowledge.Folders{Dir: filepath.Dir(folder.Dir())},
 		progress: func(line string) { screen.Line("%s", line) }, seen: screen.Seen,
 	}.run(ctx)
 	if err != nil {

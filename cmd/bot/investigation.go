@@ -29,6 +29,7 @@ type investigation struct {
 	incidents pipeline.Incidents // may be nil
 	people    pipeline.People    // nil: nobody can answer
 	patience  time.Duration
+	memory    pipeline.Memory
 	clock     pipeline.Clock
 	progress  func(line string)
 	seen      func(session.Trial, session.Observation)
@@ -55,7 +56,7 @@ func (i investigation) run(ctx context.Context) (err error) {
 	return pipeline.Run(ctx, s, pipeline.Deps{
 		Workspace: w, Runner: runner{lab}, History: runner{lab},
 		Investigator: experiment.NewInvestigator(lab), Fixer: fixer{experiment.NewFixer(lab), lab},
-		Publisher: i.publisher, Store: i.store, Clock: i.clock, Logs: i.logs, Incidents: i.incidents, People: i.people, Patience: i.patience, Progress: i.progress,
+		Publisher: i.publisher, Store: i.store, Clock: i.clock, Logs: i.logs, Incidents: i.incidents, Memory: i.memory, People: i.people, Patience: i.patience, Progress: i.progress,
 		Machine: machine{executor{box: i.box, caches: i.caches}}.about,
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"culprit/internal/github"
 	"culprit/internal/githubtest"
 	"culprit/internal/index"
+	"culprit/internal/knowledge"
 	"culprit/internal/redact"
 	"culprit/internal/requiretest"
 	"culprit/internal/session"
@@ -86,7 +87,7 @@ func newOffice(t *testing.T) *office {
 	t.Cleanup(app.Close)
 	o.worker = &worker{
 		cfg: config.Config{Mode: "full", Concurrency: 5, MaxRuns: 100, Timeout: time.Hour, Label: "debug", Data: t.TempDir()},
-		app: app, queue: sessions, index: index.Open(rdb), redactor: redact.New(), log: slog.New(slog.DiscardHandler), now: now,
+		app: app, queue: sessions, index: index.Open(rdb), memory: knowledge.OpenRedis(rdb), redactor: redact.New(), log: slog.New(slog.DiscardHandler), now: now,
 	}
 	edge, err := handlers.New(handlers.Config{
 		Secrets: []string{o.app.WebhookSecret},

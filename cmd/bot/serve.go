@@ -20,6 +20,7 @@ import (
 	"culprit/internal/config"
 	"culprit/internal/github"
 	"culprit/internal/index"
+	"culprit/internal/knowledge"
 	"culprit/internal/redact"
 	"culprit/internal/sandbox"
 	"culprit/internal/session"
@@ -258,7 +259,7 @@ func (s *service) runWorker(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, cache.Close()) }()
-	w := &worker{cfg: s.cfg, app: s.app, queue: s.queue, index: index.Open(s.redis), box: box, cache: cache, redactor: s.redactor, log: s.log, now: s.now, metrics: s.metrics, ownCode: s.ownCode, seams: s.seams}
+	w := &worker{cfg: s.cfg, app: s.app, queue: s.queue, index: index.Open(s.redis), memory: knowledge.OpenRedis(s.redis), box: box, cache: cache, redactor: s.redactor, log: s.log, now: s.now, metrics: s.metrics, ownCode: s.ownCode, seams: s.seams}
 	n, err := w.requeue(ctx)
 	if err != nil {
 		return fmt.Errorf("take up unfinished sessions: %w", err)

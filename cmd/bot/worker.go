@@ -17,6 +17,7 @@ import (
 	"culprit/internal/config"
 	"culprit/internal/github"
 	"culprit/internal/index"
+	"culprit/internal/knowledge"
 	"culprit/internal/redact"
 	"culprit/internal/sandbox"
 	"culprit/internal/session"
@@ -31,6 +32,7 @@ type worker struct {
 	app      *github.App
 	queue    *queue.Queue
 	index    *index.Index
+	memory   *knowledge.Redis
 	box      sandbox.Sandbox
 	cache    *checkout.Cache
 	redactor *redact.Redactor
@@ -165,7 +167,7 @@ func (w *worker) investigate(ctx context.Context, c *queue.Claim, repo *github.R
 	work := investigation{
 		session: s, store: &checkpointed{folder, ctx, c, w.cfg.RedisGrace}, runs: folder, mirror: mirror, box: w.box,
 		caches: cacheFolder(w.cfg.Data, mirror), ownCode: w.ownCode, publisher: linked{tolerant{pub, log}, w}, logs: ci, clock: clock(w.now),
-		incidents: incidents{w, c, repo, mirror, ci}, people: w.people(c, repo, s), patience: w.cfg.AnswerWait,
+		incidents: incidents{w, c, repo, mirror, ci}, people: w.people(c, repo, s), patience: w.cfg.AnswerWait, memory: w.memory,
 		progress: func(line string) {
 			log.Info("progress", "line", printable(line))
 			// The queue shows the last line to operators; a job does not fail for it.

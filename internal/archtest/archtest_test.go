@@ -53,6 +53,7 @@ var allowed = map[string][]string{
 	"internal/command":             {},
 	"internal/index":               {"internal/session"},
 	"internal/budget":              {},
+	"internal/knowledge":           {"internal/session"},
 	"handlers":                     {"queue", "internal/command"},
 	"pipeline/wave":                {"internal/session"},
 	"pipeline":                     {"internal/session", "internal/evidence", "internal/toolchain", "internal/workflow", "internal/patch", "internal/report", "internal/experiment/rate", "pipeline/wave"},

@@ -72,6 +72,9 @@ func (v *view) symptomSection() string {
 	for _, e := range v.Symptom.Environment {
 		add("Environment", e)
 	}
+	if before := v.SeenBefore(); before != "" {
+		parts = append(parts, before)
+	}
 	return strings.Join(parts, "\n\n")
 }
 

@@ -98,6 +98,9 @@ func TestForeignTextCannotAct(t *testing.T) {
 		for _, x := range c.Session.Sightings {
 			own = append(own, fmt.Sprintf("#%d", x.PR))
 		}
+		for _, x := range c.Session.Past {
+			own = append(own, fmt.Sprintf("#%d", x.FixPR))
+		}
 		check := CheckRun(c.Session)
 		for name, md := range map[string]string{
 			"comment": Comment(c.Session), "pull": PullRequest(c.Session).Body, "check": check.Summary, "check text": check.Text,

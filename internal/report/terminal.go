@@ -150,6 +150,12 @@ func (t *screen) change(v *view) {
 }
 
 func (t *screen) rest(v *view) {
+	if before := v.SeenBefore(); before != "" {
+		t.head("This test before")
+		for _, p := range strings.Split(strings.TrimSuffix(strings.TrimPrefix(unmark(before), "This test before: "), "."), "; ") {
+			t.text("  - ", "    ", p)
+		}
+	}
 	if v.Result == session.ResultFlaky && v.Flake != nil {
 		if v.Flake.Advice != "" {
 			t.head("What to do")

@@ -174,6 +174,8 @@ type Session struct {
 	// Sightings are the sessions for which this one does.
 	Incident  *Incident  `json:"incident,omitempty"`
 	Sightings []Sighting `json:"sightings,omitempty"`
+	// Past is what earlier sessions found of the same tests, the newest first.
+	Past []Past `json:"past,omitempty"`
 
 	Result Result `json:"result,omitempty"`
 	Reason string `json:"reason,omitempty"` // why stopped, not reproduced, no fix
