@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-var checkpointScript = script("checkpoint")
+var checkpointScript = script("checkpoint", leasing)
 
 // maxUnpacked bounds what a checkpoint may grow to, in multiples of the limit
 // on its compressed size. Text shrinks tenfold; a thousandfold is an attack.

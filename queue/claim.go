@@ -4,21 +4,18 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
 var (
-	claimScript     = script("claim")
-	unclaimScript   = script("unclaim")
-	heartbeatScript = script("heartbeat")
-	completeScript  = script("complete")
-	failScript      = script("fail")
-	snoozeScript    = script("snooze")
-	releaseScript   = script("release")
-	crashScript     = script("crash")
+	unclaimScript   = script("unclaim", moving)
+	heartbeatScript = script("heartbeat", leasing)
+	failScript      = script("fail", moving)
+	snoozeScript    = script("snooze", moving)
+	releaseScript   = script("release", moving)
+	crashScript     = script("crash", moving)
 )
 
 // A Claim is a job that a worker holds by a lease. It is safe for concurrent
@@ -51,41 +48,20 @@ func (q *Queue) Claim(ctx context.Context, worker string) (*Claim, error) {
 	return c, err
 }
 
-// claim is Claim with a token: with the same one it returns the same job again,
-// so that a claim whose answer was lost loses no job. With ErrEmpty it returns
-// how long until another job becomes due or a lease runs out; negative: nothing
-// is known to.
+// claim is Claim with a token, see work. With ErrEmpty it returns how long until
+// another job becomes due or a lease runs out; negative: nothing is known to.
 func (q *Queue) claim(ctx context.Context, worker, token string) (*Claim, time.Duration, error) {
-	got, err := q.run(ctx, claimScript, worker, token, q.opts.Lease.Microseconds()).StringSlice()
+	got, err := q.work(ctx, worker, token, 1, nil)
 	if err != nil {
 		return nil, 0, fmt.Errorf("claim job: %w", err)
 	}
-	if got[0] == "empty" {
-		us, err := strconv.ParseInt(got[1], 10, 64)
-		if err != nil {
-			return nil, 0, fmt.Errorf("claim job: read wait: %w", err)
-		}
-		return nil, time.Duration(us) * time.Microsecond, ErrEmpty
+	if len(got.claims) == 0 {
+		return nil, got.wait, ErrEmpty
 	}
-	info, err := parseInfo(got[2:])
-	if err != nil {
-		return nil, 0, fmt.Errorf("claim job: %w", err)
-	}
-	c := &Claim{
-		Job: info.Job, Fence: info.Fence, Attempt: info.Attempt + 1, Crashes: info.Crashes, CrashesInRow: info.CrashesInRow,
-		EnqueuedAt: info.EnqueuedAt, StartedAt: info.StartedAt, Waited: info.Waited,
-		q: q, worker: worker, token: token,
-	}
-	if got[1] != "" {
-		if c.Resume, err = unpack([]byte(got[1])); err != nil {
-			// Going on without it repeats work but loses nothing.
-			c.Resume = nil
-		}
-	}
-	return c, 0, nil
+	return got.claims[0], 0, nil
 }
 
-// unclaim gives back the job that a claim with this token may have taken.
+// unclaim gives back the jobs that a claim with this token may have taken.
 func (q *Queue) unclaim(ctx context.Context, token string) error {
 	if err := q.run(ctx, unclaimScript, token).Err(); err != nil {
 		return fmt.Errorf("give back an unanswered claim: %w", err)
@@ -136,8 +112,14 @@ func (c *Claim) Valid(ctx context.Context) error {
 
 // Complete ends the job after its result was published.
 func (c *Claim) Complete(ctx context.Context, summary string) error {
-	_, err := c.call(ctx, "complete", completeScript, clip(summary))
-	return err
+	got, err := c.q.work(ctx, c.worker, "", 0, []completion{{claim: c, summary: summary}})
+	if err == nil && got.lost[0] {
+		err = ErrLost
+	}
+	if err != nil {
+		return fmt.Errorf("complete job %s: %w", c.ID, err)
+	}
+	return nil
 }
 
 // Fail ends the attempt. Transient: the job is tried again after the backoff,

@@ -8,8 +8,8 @@ import (
 )
 
 var (
-	cancelScript = script("cancel")
-	retryScript  = script("retry")
+	cancelScript = script("cancel", moving)
+	retryScript  = script("retry", moving)
 )
 
 // Cancel calls a job off in any state: a waiting one ends now, a running one is
@@ -104,7 +104,7 @@ func (q *Queue) Retry(ctx context.Context, id string) error {
 // Pause stops all workers from claiming. Jobs are still taken in, and those
 // that run go on.
 func (q *Queue) Pause(ctx context.Context) error {
-	if err := q.rdb.Set(ctx, q.base+"paused", 1, 0).Err(); err != nil {
+	if err := q.rdb.HSet(ctx, q.base+"index", "paused", 1).Err(); err != nil {
 		return fmt.Errorf("pause queue: %w", err)
 	}
 	return nil
@@ -112,7 +112,7 @@ func (q *Queue) Pause(ctx context.Context) error {
 
 // Resume undoes Pause.
 func (q *Queue) Resume(ctx context.Context) error {
-	if err := q.rdb.Del(ctx, q.base+"paused").Err(); err != nil {
+	if err := q.rdb.HDel(ctx, q.base+"index", "paused").Err(); err != nil {
 		return fmt.Errorf("resume queue: %w", err)
 	}
 	if err := q.rdb.Publish(ctx, q.base+"wake", "job").Err(); err != nil {

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-var enqueueScript = script("enqueue")
+var enqueueScript = script("enqueue", moving)
 
 // maxName is the longest Key, Ref and so on, in bytes. GitHub's longest
 // "owner/repo@refs/heads/branch" has fewer than 400.
@@ -23,34 +23,57 @@ func (q *Queue) Enqueue(ctx context.Context, job Job) (Receipt, error) {
 	if err := q.check(job); err != nil {
 		return Receipt{}, fmt.Errorf("enqueue job: %w", err)
 	}
-	job.ID = newID(q.now())
-	args := []any{job.ID, q.opts.KeepDeliveries.Microseconds(), job.Payload, "prio", strconv.Itoa(int(job.Priority))}
-	for _, f := range [...][2]string{
-		{"delivery", job.Delivery}, {"key", job.Key}, {"ref", job.Ref}, {"sha", job.SHA},
-		{"repo", job.Repository}, {"inst", job.Installation},
-	} {
-		if f[1] != "" {
-			args = append(args, f[0], f[1])
-		}
-	}
-	if !job.RefTime.IsZero() {
-		args = append(args, "reftime", job.RefTime.UnixMicro())
-	}
-	if !job.Asked.IsZero() {
-		args = append(args, "asked", job.Asked.UnixMicro())
-	}
+	var packed []byte
 	if len(job.Checkpoint) > 0 {
-		packed, err := q.packCheckpoint(job.Checkpoint)
-		if err != nil {
+		var err error
+		if packed, err = q.packCheckpoint(job.Checkpoint); err != nil {
 			return Receipt{}, fmt.Errorf("enqueue job: %w", err)
 		}
-		args = append(args, "checkpoint", packed)
 	}
-	got, err := q.run(ctx, enqueueScript, args...).StringSlice()
+	asked := ""
+	if !job.Asked.IsZero() {
+		asked = strconv.FormatInt(job.Asked.UnixMicro(), 10)
+	}
+	rows, err := q.run(ctx, enqueueScript, q.opts.KeepDeliveries.Microseconds(),
+		newID(q.now()), int(job.Priority), asked, specOf(job), job.Payload, packed).Slice()
 	if err != nil {
 		return Receipt{}, fmt.Errorf("enqueue job: %w", err)
 	}
-	return Receipt{ID: got[1], Outcome: EnqueueOutcome(got[0]), Superseded: got[2:]}, nil
+	return readReceipt(rows[0])
+}
+
+func readReceipt(row any) (Receipt, error) {
+	list, _ := row.([]any)
+	texts := make([]string, len(list))
+	for i, v := range list {
+		texts[i], _ = v.(string)
+	}
+	if len(texts) < 2 {
+		return Receipt{}, fmt.Errorf("enqueue job: read answer: %v", row)
+	}
+	return Receipt{ID: texts[1], Outcome: EnqueueOutcome(texts[0]), Superseded: texts[2:]}, nil
+}
+
+// specOf is what never changes of a job, as one field: its names have no control
+// characters. Group and installation are last and first in it, as scripts need
+// them.
+func specOf(j Job) string {
+	refTime := ""
+	if !j.RefTime.IsZero() {
+		refTime = strconv.FormatInt(j.RefTime.UnixMicro(), 10)
+	}
+	return strings.Join([]string{j.Delivery, j.Key, j.Ref, j.SHA, refTime, j.Installation + "\t" + j.Repository}, "\n")
+}
+
+// jobOf undoes specOf.
+func jobOf(spec string) Job {
+	var f [6]string
+	for i, rest := 0, spec; i < len(f); i++ {
+		f[i], rest, _ = strings.Cut(rest, "\n")
+	}
+	j := Job{Delivery: f[0], Key: f[1], Ref: f[2], SHA: f[3], RefTime: microTime(f[4])}
+	j.Installation, j.Repository, _ = strings.Cut(f[5], "\t")
+	return j
 }
 
 // packCheckpoint compresses the state that a lost job goes on from.

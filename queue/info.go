@@ -52,21 +52,19 @@ func (q *Queue) load(ctx context.Context, ids []string) ([]Info, error) {
 		return nil, nil
 	}
 	fields := make([]*redis.MapStringStringCmd, len(ids))
-	payloads := make([]*redis.StringCmd, len(ids))
 	_, err := q.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, id := range ids {
 			fields[i] = p.HGetAll(ctx, q.base+"job:"+id)
-			payloads[i] = p.Get(ctx, q.base+"payload:"+id)
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, redis.Nil) { // jobs without payload
+	if err != nil {
 		return nil, err
 	}
 	var infos []Info
 	for i, id := range ids {
 		if f := fields[i].Val(); len(f) > 0 {
-			f["id"], f["payload"] = id, payloads[i].Val()
+			f["id"] = id
 			infos = append(infos, infoOf(f))
 		}
 	}
@@ -94,17 +92,17 @@ func infoOf(f map[string]string) Info {
 	}
 	fence, _ := strconv.ParseInt(f["fence"], 10, 64)
 	info := Info{
-		Job: Job{
-			ID: f["id"], Delivery: f["delivery"], Key: f["key"], Ref: f["ref"], SHA: f["sha"],
-			RefTime: microTime(f["reftime"]), Asked: microTime(f["asked"]), Repository: f["repo"], Installation: f["inst"],
-			Priority: Priority(num("prio")),
-		},
+		Job:   jobOf(f["spec"]),
 		State: State(f["state"]), Attempt: num("attempt"), Crashes: num("crashes"), CrashesInRow: num("row"), Merges: num("merges"),
 		Fence: fence, Worker: f["worker"], Progress: f["progress"], Reason: f["reason"],
 		Summary: f["summary"], Stop: Signal(f["stop"]), Replaced: f["by"],
 		EnqueuedAt: microTime(f["enqueued"]), StartedAt: microTime(f["started"]),
-		EndedAt: microTime(f["ended"]), Reported: f["reported"] == "1",
-		Since: microTime(f["since"]), Waited: time.Duration(num("waited")) * time.Microsecond, History: historyOf(f["history"]),
+		Reported: f["reported"] == "1",
+		Since:    microTime(f["since"]), Waited: time.Duration(num("waited")) * time.Microsecond, History: historyOf(f["history"]),
+	}
+	info.ID, info.Priority, info.Asked = f["id"], Priority(num("prio")), microTime(f["asked"])
+	if info.Asked.IsZero() {
+		info.Asked = info.EnqueuedAt
 	}
 	if f["payload"] != "" {
 		info.Payload = []byte(f["payload"])
@@ -112,6 +110,8 @@ func infoOf(f map[string]string) Info {
 	switch info.State {
 	case Running, Retrying, Snoozed:
 		info.DueAt = microTime(f["due"])
+	case Done, Dead, Cancelled, Superseded:
+		info.EndedAt = info.Since
 	}
 	return info
 }

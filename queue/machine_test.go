@@ -243,9 +243,20 @@ func (m *machine) finish(rt *rapid.T) {
 	}
 	for _, key := range m.keys(rt) {
 		switch _, name, _ := strings.Cut(key, ":"); name {
-		case "tick", "count", "delivery", "deliveries":
+		case "index", "deliveries":
 		default:
 			rt.Fatalf("%s is left in Redis", key)
+		}
+	}
+	index, err := m.rdb.HGetAll(m.ctx, "{"+m.prefix+"}:index").Result()
+	if err != nil {
+		rt.Fatal(err)
+	}
+	for name, value := range index {
+		switch kind, _, _ := strings.Cut(name, ":"); kind {
+		case "tick", "n", "d", "oldest":
+		default:
+			rt.Fatalf("%s=%q is left in the index", name, value)
 		}
 	}
 }

@@ -77,6 +77,10 @@ type Pool struct {
 	opts PoolOptions
 	wake *wakeups
 
+	ended  chan *ended   // jobs that are done, for take
+	freed  chan struct{} // a slot is free by another end
+	leaves chan struct{} // closed when take takes no more
+
 	mu      sync.Mutex
 	running map[string]*task
 }
@@ -90,6 +94,7 @@ type task struct {
 	poke      chan struct{} // renew the lease now
 	began     time.Time
 	abandoned bool // under Pool.mu: given back while its handler still ran
+	freed     bool // take knows that the slot is free
 }
 
 // NewPool checks the options.
@@ -117,7 +122,10 @@ func NewPool(q *Queue, opts PoolOptions) (*Pool, error) {
 	if opts.Observe == nil {
 		opts.Observe = func(Event) {}
 	}
-	return &Pool{q: q, opts: opts, running: map[string]*task{}}, nil
+	return &Pool{
+		q: q, opts: opts, running: map[string]*task{},
+		ended: make(chan *ended), freed: make(chan struct{}), leaves: make(chan struct{}),
+	}, nil
 }
 
 // Run works until the context ends. Then it claims no more, ends the contexts
@@ -136,26 +144,13 @@ func (p *Pool) Run(ctx context.Context) error {
 		helpers.Go(func() { p.reportRegularly(helpersCtx) })
 	}
 
-	jobs := make(chan struct{}, p.opts.Slots) // one entry per slot in use
 	var working sync.WaitGroup
 	hard, stopHard := context.WithCancel(base) // ends with the grace period
 	defer stopHard()
-	for ctx.Err() == nil {
-		select {
-		case jobs <- struct{}{}:
-		case <-ctx.Done():
-			continue
-		}
-		c := p.next(ctx)
-		if c == nil {
-			break
-		}
+	p.take(ctx, func(c *Claim) {
 		t := p.add(base, c)
-		working.Go(func() {
-			defer func() { <-jobs }()
-			p.work(hard, t)
-		})
-	}
+		working.Go(func() { p.work(hard, t) })
+	})
 
 	p.each(func(t *task) { t.cancel(ErrShutdown) })
 	idle := make(chan struct{})
@@ -177,46 +172,6 @@ func (p *Pool) Run(ctx context.Context) error {
 			p.opts.ShutdownGrace, strings.Join(hung, ", "))
 	}
 	<-idle
-	return nil
-}
-
-// callTimeout bounds one call to Redis, whose client retries by itself.
-const callTimeout = 10 * time.Second
-
-// next waits for a job. Nil: the context ended.
-func (p *Pool) next(ctx context.Context) *Claim {
-	token := rand.Text()
-	unanswered, failures := false, 0
-	for ctx.Err() == nil {
-		// A claim that was cut off may have taken a job; so it is not cut off
-		// by a shutdown, and is repeated with its token until it is answered.
-		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
-		c, wait, err := p.q.claim(call, p.opts.Worker, token)
-		cancel()
-		switch {
-		case err == nil:
-			return c
-		case errors.Is(err, ErrEmpty):
-			unanswered, failures = false, 0
-			if wait < 0 || wait > p.opts.Poll {
-				wait = p.opts.Poll
-			}
-			wait = max(wait, 10*time.Millisecond) // an expired lease is the reaper's
-		default:
-			unanswered = true
-			failures++
-			wait = Backoff{Base: 100 * time.Millisecond, Max: p.opts.Poll}.next(failures, 0)
-			p.opts.Log.Warn("cannot claim jobs", "error", err, "again_in", wait)
-		}
-		p.wake.wait(ctx, wait)
-	}
-	if unanswered {
-		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
-		defer cancel()
-		if err := p.q.unclaim(call, token); err != nil {
-			p.opts.Log.Warn("an unanswered claim may hold a job until its lease ends", "error", err)
-		}
-	}
 	return nil
 }
 

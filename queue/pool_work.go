@@ -12,6 +12,7 @@ import (
 // work runs the handler on one job while its lease is renewed, and then ends
 // the claim. hard ends when the shutdown's grace is over.
 func (p *Pool) work(hard context.Context, t *task) {
+	defer p.free(t)
 	defer p.remove(t)
 	defer t.cancel(nil)
 	c, log := t.claim, t.log
@@ -102,6 +103,11 @@ func (p *Pool) end(hard context.Context, t *task, out Outcome, crash string) (St
 	cause := context.Cause(t.ctx)
 	if isLost(cause) {
 		return "", cause
+	}
+	if crash == "" && out.kind == outcomeDone {
+		if err, ok := p.complete(hard, t, out.summary); ok {
+			return Done, err
+		}
 	}
 	act := ending(t.claim, out, crash, cause)
 	ctx, cancel := context.WithTimeout(hard, p.opts.RedisGrace)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -50,7 +51,8 @@ type Limits struct {
 type Queue struct {
 	rdb  redis.UniversalClient
 	opts Options
-	base string // "{prefix}:"
+	base string   // "{prefix}:"
+	keys []string // that scripts declare: the index
 }
 
 // Open checks the options and that Redis answers.
@@ -63,6 +65,7 @@ func Open(ctx context.Context, opts Options) (*Queue, error) {
 		return nil, fmt.Errorf("open queue: %w", err)
 	}
 	q := &Queue{rdb: opts.Redis, opts: opts, base: "{" + opts.Prefix + "}:"}
+	q.keys = []string{q.base + "index"}
 	if err := q.rdb.Ping(ctx).Err(); err != nil {
 		return nil, fmt.Errorf("open queue: reach Redis: %w", err)
 	}
@@ -100,17 +103,33 @@ func setDefault[T comparable](v *T, def T) {
 //go:embed lua/*.lua
 var luaFiles embed.FS
 
-// script loads one operation with the functions that all of them share. What it
-// changed is written after it.
-func script(name string) *redis.Script {
-	read := func(file string) string {
+// Parts that operations share, each after those that it needs. Redis makes the
+// functions of a script anew with each call, so an operation has those that it
+// needs and no more.
+var (
+	aside   = []string{"core"}                          // what is no job
+	leasing = []string{"core", "lease"}                 // leaves a job where it is
+	moving  = []string{"core", "line", "move", "lease"} // moves jobs
+)
+
+// script loads one operation with its parts. What it changed is written after it.
+func script(name string, parts []string) *redis.Script {
+	var text strings.Builder
+	add := func(file string) {
 		b, err := luaFiles.ReadFile("lua/" + file + ".lua")
 		if err != nil {
 			panic("queue: script is not embedded: " + err.Error()) // a build without its files
 		}
-		return string(b)
+		text.Write(b)
+		text.WriteByte('\n')
 	}
-	return redis.NewScript(read("lib") + "\nlocal function operation()\n" + read(name) + "\nend\nlocal answer = operation()\nflush()\nreturn answer\n")
+	for _, part := range parts {
+		add(part)
+	}
+	text.WriteString("local function operation()\n")
+	add(name)
+	text.WriteString("end\nlocal answer = operation()\nflush()\nreturn answer\n")
+	return redis.NewScript(text.String())
 }
 
 // run executes a script. The first arguments are the same for all of them:
@@ -120,14 +139,9 @@ func (q *Queue) run(ctx context.Context, s *redis.Script, args ...any) *redis.Cm
 	if q.opts.Now != nil {
 		now = q.opts.Now().UnixMicro()
 	}
-	all := append([]any{
-		now,
-		q.opts.Ageing.Microseconds(),
-		q.opts.Limits.Repository,
-		q.opts.Limits.Installation,
-		q.opts.Limits.Total,
-	}, args...)
-	return s.Run(ctx, q.rdb, []string{q.base + "tick"}, all...)
+	all := make([]any, 0, 5+len(args))
+	all = append(all, now, q.opts.Ageing.Microseconds(), q.opts.Limits.Repository, q.opts.Limits.Installation, q.opts.Limits.Total)
+	return s.Run(ctx, q.rdb, q.keys, append(all, args...)...)
 }
 
 // now is the queue's time as this process knows it, for deadlines that a

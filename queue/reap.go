@@ -7,9 +7,9 @@ import (
 )
 
 var (
-	reapScript    = script("reap")
-	purgeScript   = script("purge")
-	abandonScript = script("abandon")
+	reapScript    = script("reap", moving)
+	purgeScript   = script("purge", moving)
+	abandonScript = script("abandon", moving)
 )
 
 // reapBatch bounds how long one script holds Redis.

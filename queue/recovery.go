@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	noteDeliveryScript = script("note_delivery")
-	recoveredScript    = script("recovered")
+	noteDeliveryScript = script("note_delivery", aside)
+	recoveredScript    = script("recovered", aside)
 )
 
 // What the queue remembers of deliveries that failed (GH3). A delivery that led
@@ -36,7 +36,11 @@ func (q *Queue) Trials(ctx context.Context, guids []string) (map[string]Trial, e
 	for len(guids) > 0 {
 		batch := guids[:min(500, len(guids))]
 		guids = guids[len(batch):]
-		jobs := q.rdb.HMGet(ctx, q.base+"delivery", batch...)
+		known := make([]string, len(batch))
+		for i, guid := range batch {
+			known[i] = "d:" + guid
+		}
+		jobs := q.rdb.HMGet(ctx, q.base+"index", known...)
 		tried := q.rdb.HMGet(ctx, q.base+"tried", batch...)
 		if err := errors.Join(jobs.Err(), tried.Err()); err != nil {
 			return nil, fmt.Errorf("read what is known of deliveries: %w", err)

@@ -8,8 +8,8 @@ import (
 )
 
 var (
-	takeReportScript = script("take_report")
-	endReportScript  = script("end_report")
+	takeReportScript = script("take_report", aside)
+	endReportScript  = script("end_report", aside)
 )
 
 // A Report is a job that ended without its worker publishing a result (dead,

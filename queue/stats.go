@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-var statsScript = script("stats")
+var statsScript = script("stats", aside)
 
 // Stats is the queue at one moment, for metrics and `bot jobs`.
 type Stats struct {
@@ -25,9 +25,15 @@ type Stats struct {
 	Waited time.Duration
 }
 
+// totalNames are what scripts count.
+var totalNames = []any{
+	"depth:0", "depth:1", "depth:2", "enqueued", "duplicate", "merged", "stale", "claimed", "waited", "released", "failed",
+	"crashed", "reaped", "abandoned", "retried", "evicted", "done", "dead", "cancelled", "superseded",
+}
+
 // Stats reads them in one script, so that they fit together.
 func (q *Queue) Stats(ctx context.Context) (Stats, error) {
-	got, err := q.run(ctx, statsScript).Slice()
+	got, err := q.run(ctx, statsScript, totalNames...).Slice()
 	if err != nil {
 		return Stats{}, fmt.Errorf("read queue statistics: %w", err)
 	}
@@ -55,7 +61,7 @@ func (q *Queue) Stats(ctx context.Context) (Stats, error) {
 		switch {
 		case name == "waited":
 			s.Waited = time.Duration(n) * time.Microsecond
-		case !strings.HasPrefix(name, "depth:"):
+		case n != 0 && !strings.HasPrefix(name, "depth:"):
 			s.Totals[name] = n
 		}
 	}

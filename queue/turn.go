@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	takeTurnScript = script("take_turn")
-	endTurnScript  = script("end_turn")
+	takeTurnScript = script("take_turn", aside)
+	endTurnScript  = script("end_turn", aside)
 )
 
 // A Turn is the right to do a task that every process could do and one at a

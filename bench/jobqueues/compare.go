@@ -100,6 +100,10 @@ func Compare(ctx context.Context, w io.Writer, opts Options) error {
 			rates.Row(row...)
 			cells := []any{label, s.name()}
 			for op := enqueue; op <= finish; op++ {
+				if r.took[op].Len() == 0 {
+					cells = append(cells, "with claims")
+					continue
+				}
 				p := r.took[op].Percentiles(50, 99)
 				cells = append(cells, figures.Ms(p[0])+" / "+figures.Ms(p[1]))
 			}

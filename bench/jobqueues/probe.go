@@ -51,11 +51,18 @@ func (p *probe) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		if err == nil || errors.Is(err, redis.Nil) {
 			p.took[op].Add(time.Since(began))
 		}
-		if op == finish && err == nil && p.jobs.Add(1) == p.all {
-			p.ended = time.Now()
-			close(p.done)
+		if op == finish && err == nil {
+			p.finished()
 		}
 		return err
+	}
+}
+
+// finished counts one job.
+func (p *probe) finished() {
+	if p.jobs.Add(1) == p.all {
+		p.ended = time.Now()
+		close(p.done)
 	}
 }
 

@@ -4,9 +4,9 @@ local h = get(id)
 if h.reporter ~= ARGV[7] then return {'lost'} end
 if h.reported then return {'ok'} end -- sent again after a lost answer
 if delay < 0 then
-  redis.call('ZREM', base .. 'reports', id)
-  set(id, h, {reported = 1})
+  call('ZREM', base .. 'reports', id)
+  put(h, 'reported', 1)
 else
-  redis.call('ZADD', base .. 'reports', int(now + delay), id)
+  call('ZADD', base .. 'reports', now + delay, id)
 end
 return {'ok'}

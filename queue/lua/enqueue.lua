@@ -1,99 +1,132 @@
--- enqueue: id, keep deliveries (us), payload, then the job's fields as pairs.
--- Empty fields are left out by the caller.
-local id, keep, payload = ARGV[6], tonumber(ARGV[7]), ARGV[8]
+-- enqueue: keep deliveries (us), then for each job: id, priority, when it was
+-- asked for (us, empty: now), spec, payload, checkpoint. Answers for each
+-- {outcome, id, IDs of superseded jobs...}.
+local keep = tonumber(ARGV[6])
 
-if redis.call('EXISTS', base .. 'job:' .. id) == 1 then
-  return {'enqueued', id} -- sent again after a lost answer
+local batch, names = {}, {'tick', 'oldest', 'n:enqueued'}
+for i = 7, #ARGV, 6 do
+  local h = {id = ARGV[i], prio = ARGV[i + 1], asked = ARGV[i + 2], spec = ARGV[i + 3], payload = ARGV[i + 4], checkpoint = ARGV[i + 5]}
+  understand(h)
+  batch[#batch + 1] = h
+  for _, name in ipairs({'d:' .. h.delivery, 'k:' .. h.key, 'r:' .. h.ref, 'g:' .. h.group, 'i:' .. h.inst, 'n:depth:' .. h.prio}) do
+    names[#names + 1] = name
+  end
+end
+learn(names)
+
+-- Deliveries are forgotten some at a time.
+if index.oldest and tonumber(index.oldest) <= now - keep then
+  local gone, oldest = 0, false
+  for _, entry in ipairs(call('LRANGE', base .. 'deliveries', 0, 100 + #batch)) do
+    local at, guid = string.match(entry, '^(%d+) (.*)$')
+    if tonumber(at) > now - keep or gone == 100 + #batch then
+      oldest = at
+      break
+    end
+    gone = gone + 1
+    note('d:' .. guid, false)
+  end
+  call('LTRIM', base .. 'deliveries', gone, -1)
+  note('oldest', oldest)
 end
 
-local job = {}
-for i = 9, #ARGV, 2 do job[ARGV[i]] = ARGV[i + 1] end
-local checkpoint = job.checkpoint
-job.checkpoint = nil
-job.asked = job.asked or int(now)
-
-local old = redis.call('ZRANGEBYSCORE', base .. 'deliveries', '-inf', int(now - keep), 'LIMIT', 0, 100)
-for _, guid in ipairs(old) do
-  redis.call('ZREM', base .. 'deliveries', guid)
-  redis.call('HDEL', base .. 'delivery', guid)
+local deliveries = {}
+local function remember(job, id)
+  if job.delivery == '' then return end
+  note('d:' .. job.delivery, id)
+  deliveries[#deliveries + 1] = stamp .. ' ' .. job.delivery
+  if not index.oldest then note('oldest', stamp) end
 end
 
-if job.delivery then
-  local seen = redis.call('HGET', base .. 'delivery', job.delivery)
+-- merge takes a job along in one of the same Key that has not ended.
+local function merge(job, h)
+  local asked = job.asked ~= '' and job.asked or stamp
+  put(h, 'merges', tonumber(h.merges or 0) + 1)
+  if tonumber(asked) > tonumber(h.asked or h.enqueued) then put(h, 'asked', asked) end
+  -- The newest request of the greatest urgency says what is to be done, as long
+  -- as nobody works on it.
+  if h.state ~= 'running' and job.prio >= h.prio then
+    if job.payload == '' then
+      h.payload = h.payload or ''
+      clear(h, 'payload')
+    else
+      put(h, 'payload', job.payload)
+    end
+  end
+  if job.prio > h.prio then
+    if h.state == 'queued' then
+      local g = line('g:' .. h.group)
+      leave(h, g)
+      put(h, 'prio', job.prio)
+      join(h, g)
+    else
+      put(h, 'prio', job.prio)
+    end
+  end
+  if h.state == 'snoozed' then move(h, 'queued', nil, 'woken by another request') end
+  remember(job, h.id)
+  count('merged')
+  return {'merged', h.id}
+end
+
+local function enqueue(job)
+  local id = job.id
+  local seen = job.delivery ~= '' and known('d:' .. job.delivery)
+  if seen == id or job.delivery == '' and call('EXISTS', base .. 'job:' .. id) == 1 then
+    return {'enqueued', id} -- sent again after a lost answer
+  end
   if seen then
     count('duplicate')
     return {'duplicate', seen}
   end
-end
+  local twin = job.key ~= '' and known('k:' .. job.key)
+  if twin then return merge(job, get(twin)) end
 
-local function remember(at)
-  if job.delivery then
-    redis.call('ZADD', base .. 'deliveries', int(now), job.delivery)
-    redis.call('HSET', base .. 'delivery', job.delivery, at)
-  end
-end
-
-local twin = job.key and redis.call('HGET', base .. 'keys', job.key)
-if twin then
-  local h = get(twin)
-  local prio = h.prio
-  local asked = math.max(tonumber(job.asked), tonumber(h.asked or h.enqueued))
-  set(twin, h, {merges = tonumber(h.merges or '0') + 1, asked = int(asked)})
-  -- The newest request of the greatest urgency says what is to be done, as long
-  -- as nobody works on it.
-  if h.state ~= 'running' and job.prio >= prio then
-    if payload == '' then
-      redis.call('DEL', base .. 'payload:' .. twin)
-    else
-      redis.call('SET', base .. 'payload:' .. twin, payload)
-    end
-  end
-  if job.prio > prio then
-    if h.state == 'queued' then
-      redis.call('ZREM', base .. 'ready:' .. group_of(h), prio .. twin)
-      count('depth:' .. prio, -1)
-      set(twin, h, {prio = job.prio})
-      count('depth:' .. job.prio)
-      redis.call('ZADD', base .. 'ready:' .. group_of(h), int(turn_of(h)), job.prio .. twin)
-      moved[group_of(h)] = 'waits'
-    else
-      set(twin, h, {prio = job.prio})
-    end
-  end
-  if h.state == 'snoozed' then move(twin, h, 'queued', nil, 'woken by another request') end
-  remember(twin)
-  count('merged')
-  return {'merged', twin}
-end
-
-local answer = {'enqueued', id}
-if job.ref then
-  local older = {}
-  for _, other in ipairs(redis.call('SMEMBERS', base .. 'ref:' .. job.ref)) do
-    local h = get(other)
-    if h.sha ~= job.sha then
-      if job.reftime and h.reftime and tonumber(job.reftime) < tonumber(h.reftime) then
-        remember(other)
-        count('stale')
-        return {'stale', other}
+  local answer = {'enqueued', id}
+  if job.ref ~= '' then
+    local older = {}
+    for other in string.gmatch(known('r:' .. job.ref) or '', '%S+') do
+      local h = get(other)
+      if h.sha ~= job.sha then
+        if job.reftime ~= '' and h.reftime ~= '' and tonumber(job.reftime) < tonumber(h.reftime) then
+          remember(job, other)
+          count('stale')
+          return {'stale', other}
+        end
+        older[#older + 1] = h
       end
-      older[#older + 1] = {other, h}
+    end
+    for _, h in ipairs(older) do
+      put(h, 'by', id)
+      stop(h, 'superseded', 'superseded by job ' .. id)
+      answer[#answer + 1] = h.id
     end
   end
-  for _, o in ipairs(older) do
-    set(o[1], o[2], {by = id})
-    stop(o[1], o[2], 'superseded', 'superseded by job ' .. id)
-    answer[#answer + 1] = o[1]
+
+  local asked, checkpoint, payload = job.asked, job.checkpoint, job.payload
+  job.asked, job.checkpoint, job.payload = nil, nil, nil
+  jobs[id] = job
+  put(job, 'spec', job.spec)
+  put(job, 'prio', job.prio)
+  put(job, 'enqueued', int(tick()))
+  if payload ~= '' then put(job, 'payload', payload) end
+  if asked ~= '' then
+    put(job, 'asked', asked)
+  elseif job.enqueued ~= stamp then
+    put(job, 'asked', stamp)
   end
+  if checkpoint ~= '' then
+    call('SET', base .. 'checkpoint:' .. id, checkpoint)
+    put(job, 'saved', 1)
+  end
+  link(job)
+  remember(job, id)
+  count('enqueued')
+  move(job, 'queued')
+  return answer
 end
 
-job.enqueued = int(tick())
-local h = {}
-set(id, h, job)
-if payload ~= '' then redis.call('SET', base .. 'payload:' .. id, payload) end
-if checkpoint then redis.call('SET', base .. 'checkpoint:' .. id, checkpoint) end
-link(id, h)
-remember(id)
-count('enqueued')
-move(id, h, 'queued')
-return answer
+local answers = {}
+for i, job in ipairs(batch) do answers[i] = enqueue(job) end
+if #deliveries > 0 then call('RPUSH', base .. 'deliveries', unpack(deliveries)) end
+return answers

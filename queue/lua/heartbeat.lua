@@ -1,7 +1,6 @@
 -- heartbeat: id, fence, worker, lease (us), progress. Renews the lease.
-local id, lease, progress = ARGV[6], tonumber(ARGV[9]), ARGV[10]
-local h, answer = held(id, ARGV[7], ARGV[8], 'heartbeat')
+local h, answer = held(ARGV[6], ARGV[7], ARGV[8], 'heartbeat')
 if not h then return answer end
-renew(id, h, lease)
-if progress ~= '' then set(id, h, {progress = progress}) end
+renew(h, tonumber(ARGV[9]))
+if ARGV[10] ~= '' then put(h, 'progress', ARGV[10]) end
 return {'ok', h.stop or ''}

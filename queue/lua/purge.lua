@@ -6,19 +6,21 @@ local gone = 0
 for state in pairs(terminal) do
   local age = keep
   if state == 'dead' then age = keep * 4 end
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. 'state:' .. state, '-inf', int(now - age), 'LIMIT', 0, n)) do
-    local untold = redis.call('ZSCORE', base .. 'reports', id)
-    if not untold or tonumber(redis.call('HGET', base .. 'job:' .. id, 'ended')) < now - keep * 4 then
-      redis.call('DEL', base .. 'job:' .. id, base .. 'payload:' .. id, base .. 'checkpoint:' .. id)
-      redis.call('ZREM', base .. 'state:' .. state, id)
-      redis.call('ZREM', base .. 'reports', id)
-      redis.call('ZREM', base .. 'expiring', id)
+  local old = call('ZRANGEBYSCORE', base .. 'state:' .. state, '-inf', now - age, 'WITHSCORES', 'LIMIT', 0, n)
+  for i = 1, #old, 2 do
+    local id = old[i]
+    if not call('ZSCORE', base .. 'reports', id) or tonumber(old[i + 1]) < now - keep * 4 then
+      call('DEL', base .. 'job:' .. id, base .. 'checkpoint:' .. id)
+      call('ZREM', base .. 'state:' .. state, id)
+      call('ZREM', base .. 'reports', id)
+      call('ZREM', base .. 'expiring', id)
       gone = gone + 1
     end
   end
 end
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. 'expiring', '-inf', int(now - keep_checkpoints), 'LIMIT', 0, n)) do
-  redis.call('DEL', base .. 'checkpoint:' .. id)
-  redis.call('ZREM', base .. 'expiring', id)
+for _, id in ipairs(call('ZRANGEBYSCORE', base .. 'expiring', '-inf', now - keep_checkpoints, 'LIMIT', 0, n)) do
+  call('DEL', base .. 'checkpoint:' .. id)
+  clear(get(id), 'saved')
+  call('ZREM', base .. 'expiring', id)
 end
 return gone

@@ -8,17 +8,19 @@
 -- that reapers that are slow for good still reap.
 local most, n, lease = tonumber(ARGV[6]), ARGV[7], tonumber(ARGV[8])
 if lease > 0 then
-  local last = tonumber(redis.call('HGET', base .. 'reaper', 'last') or '0')
-  local hold = tonumber(redis.call('HGET', base .. 'reaper', 'hold') or '0')
+  local last, hold = unpack(call('HMGET', base .. 'reaper', 'last', 'hold'))
+  last, hold = tonumber(last or 0), tonumber(hold or 0)
   if now - last > lease * 2 / 3 and now > hold + lease then hold = now + lease end
-  redis.call('HSET', base .. 'reaper', 'last', int(now), 'hold', int(hold))
+  call('HSET', base .. 'reaper', 'last', now, 'hold', hold)
   if now < hold then return {} end
 end
-local answer = {}
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. 'state:running', '-inf', int(now - 1), 'LIMIT', 0, n)) do
+local ids = call('ZRANGEBYSCORE', base .. 'state:running', '-inf', now - 1, 'LIMIT', 0, n)
+for _, id in ipairs(ids) do
   local h = get(id)
-  crashed(id, h, 'worker ' .. h.worker .. ' stopped renewing its lease', most)
+  crashed(h, 'worker ' .. h.worker .. ' stopped renewing its lease', most)
   count('reaped')
-  answer[#answer + 1] = all(id)
 end
+flush()
+local answer = {}
+for i, id in ipairs(ids) do answer[i] = all(id) end
 return answer

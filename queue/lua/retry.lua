@@ -6,14 +6,15 @@ if not h.state then return {'none'} end
 if h.state == 'queued' then return {'ok', 'queued'} end
 if h.state == 'running' then return {'state', 'running', ''} end
 if terminal[h.state] then
-  local twin = h.key and redis.call('HGET', base .. 'keys', h.key)
+  local twin = h.key ~= '' and known('k:' .. h.key)
   if twin then return {'state', h.state, 'job ' .. twin .. ' is on the same already'} end
-  redis.call('ZREM', base .. 'reports', id)
-  redis.call('ZREM', base .. 'expiring', id)
-  clear(id, h, 'attempt', 'crashes', 'row', 'step', 'ended', 'stop', 'by', 'reported', 'reporter', 'reports', 'summary', 'reason')
-  link(id, h)
-  set(id, h, {enqueued = int(tick()), asked = int(now)})
+  call('ZREM', base .. 'reports', id)
+  call('ZREM', base .. 'expiring', id)
+  clear(h, 'attempt', 'crashes', 'row', 'step', 'stop', 'by', 'reported', 'reporter', 'reports', 'summary', 'reason')
+  link(h)
+  put(h, 'enqueued', int(tick()))
+  put(h, 'asked', stamp)
 end
 count('retried')
-move(id, h, 'queued', nil, 'retried by a person')
+move(h, 'queued', nil, 'retried by a person')
 return {'ok', 'queued'}
