@@ -41,7 +41,7 @@ var allowed = map[string][]string{
 	"internal/githubtest":          {},
 	"internal/modeltest":           {},
 	"internal/agent":               {"internal/session", "internal/redact", "internal/patch", "internal/agent/tools"},
-	"internal/agent/tools":         {"internal/session"},
+	"internal/agent/tools":         {"internal/session", "internal/patch"},
 	"internal/conformance":         {"internal/githubtest", "internal/requiretest"},
 	"internal/conformance/install": {"internal/conformance"},
 	"internal/config":              {"internal/session", "queue/connect"},
