@@ -36,6 +36,13 @@ func (b *bubblewrap) arguments(cmd Command, files []*os.File) ([]string, []*os.F
 	if cmd.Network {
 		args = append(args, "--share-net")
 	}
+	if program := filterBytes(socketsUsual); len(program) > 0 {
+		var err error
+		if files, err = piped(files, program); err != nil {
+			return nil, files, err
+		}
+		args = append(args, "--seccomp", strconv.Itoa(firstFile+len(files)-1))
+	}
 	args = append(args, "--ro-bind", "/usr", "/usr")
 	for _, dir := range []string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"} {
 		info, err := os.Lstat(dir)
@@ -77,8 +84,10 @@ func (b *bubblewrap) arguments(cmd Command, files []*os.File) ([]string, []*os.F
 		}
 		args = append(args, mode, bind.Host, bind.Inside)
 	}
-	// Last, so that the mount points above could still be made.
-	args = append(args, "--remount-ro", "/", "--chdir", Source)
+	// Last, so that the mount points above could still be made. The files of
+	// /proc/sys belong to the host's root: where that is who runs the bot, only
+	// this keeps the command from writing to them.
+	args = append(args, "--remount-ro", "/proc", "--remount-ro", "/", "--chdir", Source)
 	return args, files, nil
 }
 
@@ -94,15 +103,9 @@ func etc(args []string, files []*os.File, network bool) ([]string, []*os.File, e
 		stubs = append(stubs, struct{ name, text string }{"hosts", "127.0.0.1 localhost culprit\n::1 localhost\n"})
 	}
 	for _, stub := range stubs {
-		r, w, err := os.Pipe()
-		if err != nil {
-			return nil, files, fmt.Errorf("run command: %w", err)
-		}
-		_, err = w.WriteString(stub.text) // far smaller than a pipe's buffer
-		w.Close()
-		files = append(files, r)
-		if err != nil {
-			return nil, files, fmt.Errorf("run command: %w", err)
+		var err error
+		if files, err = piped(files, []byte(stub.text)); err != nil {
+			return nil, files, err
 		}
 		args = append(args, "--perms", "0444", "--ro-bind-data", strconv.Itoa(firstFile+len(files)-1), "/etc/"+stub.name)
 	}
@@ -126,4 +129,20 @@ func etc(args []string, files []*os.File, network bool) ([]string, []*os.File, e
 		}
 	}
 	return args, files, nil
+}
+
+// piped adds a descriptor from which data can be read; it is far smaller than a
+// pipe's buffer.
+func piped(files []*os.File, data []byte) ([]*os.File, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return files, fmt.Errorf("run command: %w", err)
+	}
+	_, err = w.Write(data)
+	w.Close()
+	files = append(files, r)
+	if err != nil {
+		return files, fmt.Errorf("run command: %w", err)
+	}
+	return files, nil
 }

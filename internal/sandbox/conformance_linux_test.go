@@ -191,6 +191,14 @@ var conformance = map[string]func(*testing.T, Sandbox){
 			t.Errorf("found %v outside", left)
 		}
 	},
+	"settings of the kernel cannot be written": func(t *testing.T, box Sandbox) {
+		needs(t, box.Confinement().Files, "files")
+		for _, path := range []string{"/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/proc/sys/vm/overcommit_memory", "/proc/self/oom_score_adj"} {
+			if res, out := run(t, box, Command{Argv: []string{"sh", "-c", `: >>"$1"`, "sh", path}}); res.Exit == 0 {
+				t.Errorf("opened %s for writing: %s", path, out)
+			}
+		}
+	},
 	"host files are invisible": func(t *testing.T, box Sandbox) {
 		needs(t, box.Confinement().Files, "files")
 		secret := filepath.Join(t.TempDir(), "key.pem")

@@ -54,6 +54,7 @@ func SelfTest(ctx context.Context, box Sandbox) []Finding {
 
 	tests := []struct{ name, script string }{
 		{"system is read-only", `for f in /etc/x /usr/x /x /bin/x; do if (: >"$f") 2>/dev/null; then echo "wrote $f"; exit 1; fi; done`},
+		{"settings of the kernel are read-only", `for f in /proc/sys/kernel/core_pattern /proc/sysrq-trigger; do if (: >>"$f") 2>/dev/null; then echo "can write $f"; exit 1; fi; done`},
 		{"host files are invisible", `if [ -e "` + secret + `" ]; then echo "sees ` + secret + `"; exit 1; fi`},
 		{"environment is scrubbed", `if tr '\0' '\n' </proc/1/environ 2>/dev/null | grep -q '^` + canaryName + `='; then echo "sees the environment of process 1"; exit 1; fi; ` +
 			`if [ -n "$` + canaryName + `" ]; then echo "sees the bot's environment"; exit 1; fi`},

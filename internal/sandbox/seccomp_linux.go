@@ -1,0 +1,163 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"runtime"
+	"slices"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// A seccomp filter takes calls away that no build and no test needs and in
+// which most of the kernel's holes have been: namespaces, mounts, BPF, io_uring,
+// keyrings, modules. What is left is what the confinement is built for.
+//
+// It is a list of what is denied, not of what is allowed: a new libc must not
+// break a repository's tests. Calls that are newer than the list get ENOSYS, by
+// which a libc falls back to older ones.
+
+// sockets says which sockets a filter lets be made.
+type sockets int
+
+const (
+	socketsUsual sockets = iota // Unix, IPv4, IPv6 and routing; the network itself is somebody else's to confine
+	socketsNone                 // none but connected pairs
+	socketsTCP                  // only plain TCP
+)
+
+// newestCall is the last one that the list was made with (mseal, Linux 6.10).
+const newestCall = 462
+
+// denied is answered with EPERM. Numbers that differ by architecture come from
+// package unix.
+var denied = []uint32{
+	unix.SYS_ACCT, unix.SYS_ADD_KEY, unix.SYS_BPF, unix.SYS_CHROOT, unix.SYS_CLOCK_ADJTIME, unix.SYS_CLOCK_SETTIME, unix.SYS_DELETE_MODULE, unix.SYS_FANOTIFY_INIT,
+	unix.SYS_FINIT_MODULE, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSOPEN, unix.SYS_FSPICK, unix.SYS_INIT_MODULE, unix.SYS_IO_URING_ENTER,
+	unix.SYS_IO_URING_REGISTER, unix.SYS_IO_URING_SETUP, unix.SYS_KCMP, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_KEXEC_LOAD, unix.SYS_KEYCTL, unix.SYS_LOOKUP_DCOOKIE,
+	unix.SYS_MIGRATE_PAGES, unix.SYS_MOUNT, unix.SYS_MOUNT_SETATTR, unix.SYS_MOVE_MOUNT, unix.SYS_MOVE_PAGES, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_OPEN_TREE,
+	unix.SYS_PERF_EVENT_OPEN, unix.SYS_PIDFD_GETFD, unix.SYS_PIVOT_ROOT, unix.SYS_PROCESS_MADVISE, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_REBOOT,
+	unix.SYS_REQUEST_KEY, unix.SYS_SETDOMAINNAME, unix.SYS_SETHOSTNAME, unix.SYS_SETNS, unix.SYS_SETTIMEOFDAY, unix.SYS_SWAPOFF, unix.SYS_SWAPON, unix.SYS_SYSLOG,
+	unix.SYS_UMOUNT2, unix.SYS_USERFAULTFD, unix.SYS_VHANGUP,
+}
+
+// A machine is what differs between architectures.
+type machine struct {
+	audit uint32   // AUDIT_ARCH_…
+	more  []uint32 // further calls that are denied
+}
+
+var machines = map[string]machine{
+	"amd64": {0xc000003e, []uint32{134 /* uselib */, 136 /* ustat */, 154 /* modify_ldt */, 156 /* _sysctl */, 172 /* iopl */, 173 /* ioperm */, 180 /* nfsservctl */}},
+	"arm64": {0xc00000b7, nil},
+}
+
+// newNamespaces are the flags of clone and unshare that make namespaces.
+const newNamespaces = unix.CLONE_NEWCGROUP | unix.CLONE_NEWIPC | unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWUSER | unix.CLONE_NEWUTS | unix.CLONE_NEWTIME
+
+// Offsets in struct seccomp_data; arguments are looked at by their low halves.
+const (
+	dataCall = 0
+	dataArch = 4
+	dataArgs = 16
+)
+
+func arg(n uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: dataArgs + 8*n, Size: 4} }
+
+func refuse(e unix.Errno) bpf.Instruction {
+	return bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(e)}
+}
+
+var allow = bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}
+
+// when makes a block that runs for one call only. It must end in an answer, and
+// goes on with the next block where it does not answer.
+func when(call uint32, block ...bpf.Instruction) []bpf.Instruction {
+	return append([]bpf.Instruction{
+		bpf.LoadAbsolute{Off: dataCall, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: call, SkipTrue: uint8(len(block))},
+	}, block...)
+}
+
+// filter makes the program for the running architecture; nil where it is not
+// known.
+func filter(kind sockets) []bpf.RawInstruction {
+	m, ok := machines[runtime.GOARCH]
+	if !ok {
+		return nil
+	}
+	program := []bpf.Instruction{
+		// Calls of another ABI have other numbers: none of them is taken.
+		bpf.LoadAbsolute{Off: dataArch, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: m.audit, SkipTrue: 1},
+		refuse(unix.EPERM),
+		bpf.LoadAbsolute{Off: dataCall, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpLessOrEqual, Val: newestCall, SkipTrue: 1},
+		refuse(unix.ENOSYS), // the x32 ABI too: its numbers begin at 0x40000000
+	}
+	for _, call := range append(slices.Clone(denied), m.more...) {
+		program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: call, SkipTrue: 1}, refuse(unix.EPERM))
+	}
+	program = slices.Concat(program,
+		// Its flags lie in memory, where a filter cannot look: libc uses clone.
+		when(unix.SYS_CLONE3, refuse(unix.ENOSYS)),
+		when(unix.SYS_CLONE, arg(0), bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: newNamespaces, SkipTrue: 1}, refuse(unix.EPERM)),
+		when(unix.SYS_UNSHARE, arg(0), bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: newNamespaces, SkipTrue: 1}, refuse(unix.EPERM)),
+		// Typing into a terminal, for older kernels that still allow it.
+		when(unix.SYS_IOCTL, arg(1), bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.TIOCSTI, SkipTrue: 1}, refuse(unix.EPERM),
+			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: 0x541c /* TIOCLINUX */, SkipTrue: 1}, refuse(unix.EPERM)),
+		when(unix.SYS_SOCKETPAIR, arg(0), bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipTrue: 1}, refuse(unix.EAFNOSUPPORT)),
+		when(unix.SYS_SOCKET, socketRules(kind)...),
+		[]bpf.Instruction{allow},
+	)
+	raw, err := bpf.Assemble(program)
+	if err != nil {
+		panic(fmt.Sprintf("assemble the seccomp filter: %v", err)) // a constant program
+	}
+	return raw
+}
+
+// socketRules answer socket(family, type, protocol).
+func socketRules(kind sockets) []bpf.Instruction {
+	const raw = 3
+	// Multipath TCP, SCTP and datagrams are protocols that Landlock's rules for
+	// TCP do not see.
+	plainTCP := []bpf.Instruction{
+		arg(1), bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0xf}, bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SOCK_STREAM, SkipTrue: 1}, refuse(unix.EACCES),
+		arg(2), bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 2}, bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.IPPROTO_TCP, SkipTrue: 1}, refuse(unix.EPROTONOSUPPORT),
+		allow,
+	}
+	switch kind {
+	case socketsNone:
+		return []bpf.Instruction{refuse(unix.EACCES)}
+	case socketsTCP:
+		return append([]bpf.Instruction{
+			arg(0), bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_INET, SkipTrue: 2}, bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_INET6, SkipTrue: 1}, refuse(unix.EAFNOSUPPORT),
+		}, plainTCP...)
+	}
+	return []bpf.Instruction{
+		arg(0),
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipTrue: 7},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_INET, SkipTrue: 6},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_INET6, SkipTrue: 5},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_NETLINK, SkipTrue: 1},
+		refuse(unix.EAFNOSUPPORT),
+		arg(2), // which addresses and routes there are may be asked, nothing else
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.NETLINK_ROUTE, SkipTrue: 5},
+		refuse(unix.EPROTONOSUPPORT),
+		arg(1), bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0xf},
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: raw, SkipTrue: 1}, refuse(unix.EPERM),
+		allow,
+	}
+}
+
+// filterBytes is the program as bwrap reads it.
+func filterBytes(kind sockets) []byte {
+	var out bytes.Buffer
+	for _, i := range filter(kind) {
+		_ = binary.Write(&out, binary.NativeEndian, i) // into memory
+	}
+	return out.Bytes()
+}
