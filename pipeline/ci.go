@@ -48,8 +48,7 @@ func (e *env) recipes(ctx context.Context, files []string, tests func(workflow.S
 			q.Command = f.Command
 		}
 	}
-	if q.Job == "" && len(s.Symptom.Jobs) > 0 {
-		j := s.Symptom.Jobs[0]
+	if j := redJob(s); q.Job == "" {
 		q.Job, q.Workflow, q.Steps = j.Name, j.Workflow, j.Steps
 		q.GitHub["event_name"] = j.Event
 	}
@@ -64,6 +63,26 @@ func (e *env) recipes(ctx context.Context, files []string, tests func(workflow.S
 		found[i].Differences = append(found[i].Differences, problems...)
 	}
 	return found, nil
+}
+
+// redJob is the job of CI that the leading failure was seen in. A log that names
+// its job and step on every line (gh run view --log) tells it too.
+func redJob(s *session.Session) session.CIJob {
+	if len(s.Symptom.Failures) > 0 {
+		step := s.Symptom.Failures[0].Step
+		for _, j := range s.Symptom.Jobs {
+			if step == j.Name || strings.HasPrefix(step, j.Name+" / ") {
+				return j
+			}
+		}
+		if i := strings.LastIndex(step, " / "); i > 0 && len(s.Symptom.Jobs) == 0 {
+			return session.CIJob{Name: step[:i], Steps: []string{step[i+3:]}}
+		}
+	}
+	if len(s.Symptom.Jobs) > 0 {
+		return s.Symptom.Jobs[0]
+	}
+	return session.CIJob{}
 }
 
 // ciPlans are the ways that follow a CI job, the smallest command first: each

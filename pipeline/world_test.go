@@ -32,6 +32,8 @@ type world struct {
 	verdicts map[session.HypothesisKind]session.Verdict
 	logs     []CILog
 	maxRuns  int
+	needs    string // in the command, or the failure does not show
+	unusable string // in the set-up, which fails then
 
 	runs    int
 	offered int
@@ -122,8 +124,11 @@ func (w *world) Run(_ context.Context, t session.Trial) (session.Observation, er
 			broken = w.breaks != "" && string(e.Content) == "fixed"
 		}
 	}
-	if w.flaky > 0 && w.runs%w.flaky == 0 {
+	if w.flaky > 0 && w.runs%w.flaky == 0 || !strings.Contains(t.Command, w.needs) {
 		bad = false
+	}
+	if w.unusable != "" && strings.Contains(t.Setup, w.unusable) {
+		return session.Observation{Outcome: session.Untestable, Reason: "set-up failed (exit 1): no " + w.unusable, Exit: 1}, nil
 	}
 	o := session.Observation{Outcome: session.Passed, Report: session.TestReport{Framework: "go test", NPassed: 3, Passed: []string{"m.example/m.TestA"}}}
 	fail := func(test string) {

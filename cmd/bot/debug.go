@@ -236,7 +236,7 @@ func (a *App) debugRun(ctx context.Context, f debugFlags, path string, s *sessio
 		screen.Line("note: no sandbox is to be had here (install bubblewrap): the repository's code runs with your rights")
 	}
 	err = investigation{
-		session: s, store: folder, runs: folder, mirror: mirror, box: box, caches: cacheFolder(data, mirror),
+		session: s, store: folder, runs: folder, mirror: mirror, box: box, caches: cacheFolder(data, mirror, s),
 		publisher: silent{}, clock: clock(a.Now), memory: knowledge.Folders{Dir: filepath.Dir(folder.Dir())},
 		progress: func(line string) { screen.Line("%s", line) }, seen: screen.Seen,
 	}.run(ctx)

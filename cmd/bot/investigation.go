@@ -62,9 +62,14 @@ func (i investigation) run(ctx context.Context) (err error) {
 }
 
 // cacheFolder is where builds of one repository are kept, apart from those of
-// every other: a poisoned cache must not reach another repository.
-func cacheFolder(data string, m *checkout.Mirror) string {
-	return filepath.Join(data, "builds", filepath.Base(m.Dir()))
+// every other: a poisoned cache must not reach another repository. Code of a
+// fork is such another one, though it is looked at for this repository.
+func cacheFolder(data string, m *checkout.Mirror, s *session.Session) string {
+	name := filepath.Base(m.Dir())
+	if s.Source.PR > 0 && s.Source.Ref == "" {
+		name = fmt.Sprintf("%s-fork-%d", name, s.Source.PR)
+	}
+	return filepath.Join(data, "builds", name)
 }
 
 // clock is the wall clock, or a test's.

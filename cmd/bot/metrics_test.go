@@ -4,11 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"culprit/internal/session"
 )
 
 var servingMetrics = regexp.MustCompile(`serving metrics","address":"([^"]+)`)
@@ -33,9 +38,10 @@ func (w *world) get(url string) (code int, text string) {
 }
 
 // One session, as its operator sees it: in the metrics, in the log, by bot jobs.
+// Its failure shows only as its CI runs the test.
 func TestOperatorsCanFollowASession(t *testing.T) {
 	t.Parallel()
-	p := newSmallProject(t)
+	p := newSmallProject(t, onlyInCI...)
 	r := realRedis(t, "pw-of-a-follower")
 	w := newWorld(t, r.url, p)
 	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
@@ -50,6 +56,17 @@ func TestOperatorsCanFollowASession(t *testing.T) {
 		t.Fatalf("log:\n%s", w.log)
 	}
 
+	for _, dir := range w.sessions() {
+		var kept session.Session
+		data, err := os.ReadFile(filepath.Join(dir, "session.json"))
+		if err := errors.Join(err, json.Unmarshal(data, &kept)); err != nil {
+			t.Fatal(err)
+		}
+		r := kept.Reproduction
+		if r.CI == nil || r.CI.Job != "test" || r.CI.Guessed || !strings.Contains(r.Command, "DISCOUNTS=on") {
+			t.Errorf("the reproduction does not follow CI: %+v", r)
+		}
+	}
 	code, text := w.get(metrics + "/metrics")
 	for _, want := range []string{
 		`culprit_queue_up{queue="commands"} 1`, `culprit_queue_jobs{queue="sessions",state="done"} 1`, `culprit_queue_enqueues_total{outcome="enqueued",queue="sessions"} 1`,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -45,7 +46,8 @@ class TotalTest(unittest.TestCase):
 `
 
 // newSmallProject makes the project; extra files are part of its newest commit
-// and of no other. Here, but not in a sandbox, its tests see AT_HOME.
+// and of no other. Here, but not in a sandbox, its tests see AT_HOME and
+// DISCOUNTS.
 func newSmallProject(t *testing.T, extra ...txtar.File) smallProject {
 	t.Helper()
 	python := requiretest.Program(t, "python3")
@@ -72,17 +74,39 @@ func newSmallProject(t *testing.T, extra ...txtar.File) smallProject {
 	dir := t.TempDir()
 	for _, c := range p.commits {
 		for _, f := range c.files {
-			if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o644); err != nil {
+			path := filepath.Join(dir, filepath.FromSlash(f.Name))
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, f.Data, 0o644)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	cmd := exec.CommandContext(t.Context(), python, strings.Fields(testCommand)[1:]...)
-	cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "PYTHONDONTWRITEBYTECODE=1", "AT_HOME=yes"}
+	cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "PYTHONDONTWRITEBYTECODE=1", "AT_HOME=yes", "DISCOUNTS=on"}
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		t.Fatalf("the project's tests do not fail:\n%s", out)
 	}
 	p.log = string(out)
 	return p
+}
+
+// onlyInCI makes the project's test fail only where its CI runs it: with a
+// variable of the workflow, and after the step that came before.
+var onlyInCI = []txtar.File{
+	{Name: "test_price.py", Data: []byte(strings.Replace(priceTest, "import unittest\n", "import os\nimport unittest\n", 1) + `
+    def setUp(self):
+        if os.environ.get("DISCOUNTS") != "on" or not ("AT_HOME" in os.environ or os.path.exists("prepared/rates")):
+            self.skipTest("discounts are off")
+`)},
+	{Name: ".github/workflows/ci.yml", Data: []byte(`name: CI
+on: push
+env: {DISCOUNTS: "${{ github.event_name == 'push' && 'on' || 'off' }}"}
+jobs:
+  test:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - run: mkdir -p prepared && touch prepared/rates
+      - name: Test
+        run: ` + testCommand + "\n")},
 }

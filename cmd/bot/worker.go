@@ -166,7 +166,7 @@ func (w *worker) investigate(ctx context.Context, c *queue.Claim, repo *github.R
 	ci := &ciLogs{repo: repo}
 	work := investigation{
 		session: s, store: &checkpointed{folder, ctx, c, w.cfg.RedisGrace}, runs: folder, mirror: mirror, box: w.box,
-		caches: cacheFolder(w.cfg.Data, mirror), ownCode: w.ownCode, publisher: linked{tolerant{pub, log}, w}, logs: ci, clock: clock(w.now),
+		caches: cacheFolder(w.cfg.Data, mirror, s), ownCode: w.ownCode, publisher: linked{tolerant{pub, log}, w}, logs: ci, clock: clock(w.now),
 		incidents: incidents{w, c, repo, mirror, ci}, people: w.people(c, repo, s), patience: w.cfg.AnswerWait, memory: w.memory,
 		progress: func(line string) {
 			log.Info("progress", "line", printable(line))

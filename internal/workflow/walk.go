@@ -246,7 +246,7 @@ func (w *walk) locate(list []*actionlint.Step) int {
 }
 
 // mayTest is what a step that runs tests through a tool of its own may say.
-var mayTest = regexp.MustCompile(`(?:^|[\s/:_-])(?:tests?|specs?|check|verify|nextest|e2e|integration)(?:$|[\s:;_-])`)
+var mayTest = regexp.MustCompile(`(?:^|[\s/:_-])(?:tests?|specs?|check|verify|nextest|e2e|integration)(?:$|[\s:;._-])`)
 
 // tests reports whether a step, or one of the action that it uses, runs tests.
 func (w *walk) tests(st *actionlint.Step) bool {
