@@ -239,10 +239,30 @@ func (w *walk) locate(list []*actionlint.Step) int {
 	if i := index(w.tests); i >= 0 {
 		return i
 	}
-	return index(func(st *actionlint.Step) bool {
+	if i := index(func(st *actionlint.Step) bool {
 		run, ok := st.Exec.(*actionlint.ExecRun)
 		return ok && run.Run != nil && mayTest.MatchString(run.Run.Value)
-	})
+	}); i >= 0 || !w.named || w.depth > 0 || len(w.Steps) > 0 {
+		return i
+	}
+	// Somebody named the job alone: what it is for comes last.
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i] == nil || list[i].Exec == nil {
+			continue
+		}
+		if a, ok := list[i].Exec.(*actionlint.ExecAction); !ok || a.Uses != nil && !prepares(a.Uses.Value) {
+			return i
+		}
+	}
+	return -1
+}
+
+// prepares reports whether an action is one of those that are known to test
+// nothing.
+func prepares(uses string) bool {
+	name, _ := action(uses)
+	_, tool := tools[name]
+	return tool || harmless[name] || name == "actions/checkout"
 }
 
 // mayTest is what a step that runs tests through a tool of its own may say.
