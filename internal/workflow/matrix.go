@@ -238,10 +238,19 @@ func read(m *actionlint.Matrix, s scope) (rows []row, include, exclude []combina
 		}
 		rows = append(rows, x)
 	}
-	slices.SortFunc(rows, func(a, b row) int { return before(m.Rows[a.name].Name, m.Rows[b.name].Name) })
+	slices.SortFunc(rows, func(a, b row) int { return before(place(m.Rows[a.name]), place(m.Rows[b.name])) })
 	include, more := entries(m.Include, s)
 	exclude, most := entries(m.Exclude, s)
 	return rows, include, exclude, append(append(open, more...), most...)
+}
+
+// place is where a row stands; the parser gives one that is an expression no
+// name.
+func place(r *actionlint.MatrixRow) *actionlint.String {
+	if r.Name != nil {
+		return r.Name
+	}
+	return r.Expression
 }
 
 // before orders by place in the file.
