@@ -346,3 +346,24 @@ func TestATestThatWasFlakyIsSuspectedOfItAndItsHistoryIsShown(t *testing.T) {
 		t.Errorf("without memory the session ends as %s, with one as %s", s.Result, result)
 	}
 }
+
+// Who gives a command has seen it fail: one run that passes is no answer.
+func TestAGivenCommandThatPassesAtFirstIsRunAgain(t *testing.T) {
+	t.Parallel()
+	for seldom, want := range map[int]session.Result{4: "", 1000: session.ResultNotReproduced} {
+		w := newWorld()
+		w.seldom = seldom
+		s := w.start()
+		s.Flags.Test = "go test ./..."
+		if err := Run(t.Context(), s, w.deps()); err != nil {
+			t.Fatal(err)
+		}
+		r := s.Reproduction
+		if want != "" && (s.Result != want || r.Count.Runs < 20) {
+			t.Errorf("one in %d: %s after %d runs", seldom, s.Result, r.Count.Runs)
+		}
+		if want == "" && (!r.Reproduced || !r.Flaky || len(r.Target.Tests) != 1 || !r.Alone) {
+			t.Errorf("one in %d: %+v", seldom, r)
+		}
+	}
+}

@@ -71,7 +71,7 @@ func reproduce(ctx context.Context, e *env) (Outcome, error) {
 			if c := s.Reproduction.CI; c != nil && c.Guessed {
 				e.note("which job of CI failed is not said: the reproduction does as job %s of %s", c.Job, c.Workflow)
 			}
-			return e.classify(ctx)
+			return e.classify(ctx, e.limits.repeats)
 		}
 		if likely < 0 && p.known != nil && obs.Outcome != session.Untestable {
 			likely = i
@@ -159,18 +159,7 @@ func different(plans []plan) []plan {
 // attempt runs a plan once. When it fails for the expected reason, the session
 // has its reproduction, narrowed to the one test where that shows the same.
 func (e *env) attempt(ctx context.Context, files []string, p plan) (session.Observation, bool, error) {
-	r := e.s.Reproduction
-	r.Command, r.Alone, r.Toolchain = p.command, p.alone, p.kit.Name
-	if e.s.Flags.Setup == "" {
-		r.Setup = p.setup
-	}
-	r.Suite = p.kit.Suite
-	if p.known != nil {
-		r.Target = targetOf(*p.known, []session.Failure{*p.known})
-	} else {
-		r.Target = session.Target{}
-	}
-	if err := e.rebase(ctx); err != nil {
+	if err := e.point(ctx, p); err != nil {
 		return session.Observation{}, false, err
 	}
 	obs, err := e.Runner.Run(ctx, e.trial("reproduce"))
@@ -189,20 +178,43 @@ func (e *env) attempt(ctx context.Context, files []string, p plan) (session.Obse
 		}
 		return obs, false, nil
 	}
+	return obs, true, e.take(ctx, files, p, obs, 1)
+}
+
+// point makes a plan the session's reproduction, on trial.
+func (e *env) point(ctx context.Context, p plan) error {
+	r := e.s.Reproduction
+	r.Command, r.Alone, r.Toolchain = p.command, p.alone, p.kit.Name
+	if e.s.Flags.Setup == "" {
+		r.Setup = p.setup
+	}
+	r.Suite = p.kit.Suite
+	if p.known != nil {
+		r.Target = targetOf(*p.known, []session.Failure{*p.known})
+	} else {
+		r.Target = session.Target{}
+	}
+	return e.rebase(ctx)
+}
+
+// take makes a run that failed the session's reproduction. tries is how often
+// the test may be run alone before it counts as one that passes alone.
+func (e *env) take(ctx context.Context, files []string, p plan, obs session.Observation, tries int) error {
+	r := e.s.Reproduction
 	lead, related := leading(obs, p)
 	r.Failure = &lead
 	r.Target = targetOf(lead, related)
 	r.Overlay = e.overlay(files, p.kit, lead)
 	r.Group, _ = p.kit.Group(lead)
 	if p.alone {
-		return obs, true, nil
+		return nil
 	}
-	return obs, true, e.narrow(ctx, p.kit, lead)
+	return e.narrow(ctx, p.kit, lead, tries)
 }
 
 // narrow replaces the command by one that runs the failing test alone, if that
 // fails for the same reason.
-func (e *env) narrow(ctx context.Context, kit toolchain.Kit, lead session.Failure) error {
+func (e *env) narrow(ctx context.Context, kit toolchain.Kit, lead session.Failure, tries int) error {
 	r := e.s.Reproduction
 	alone, ok := kit.One(lead)
 	if !ok || alone == r.Command {
@@ -214,9 +226,12 @@ func (e *env) narrow(ctx context.Context, kit toolchain.Kit, lead session.Failur
 	if err := e.rebase(ctx); err != nil {
 		return err
 	}
-	obs, err := e.Runner.Run(ctx, e.trial("reproduce alone"))
-	if err != nil {
-		return err
+	var obs session.Observation
+	for n := 0; n < tries && obs.Outcome != session.FailedSame; n++ {
+		var err error
+		if obs, err = e.Runner.Run(ctx, e.trial("reproduce alone")); err != nil {
+			return err
+		}
 	}
 	if obs.Outcome != session.FailedSame {
 		e.decide("reproduce", "the test passes alone (%s); the whole command is the reproduction", obs.Outcome)
@@ -293,18 +308,18 @@ func (e *env) trial(name string) session.Trial {
 
 // classify repeats the reproduction until it is known whether it fails every
 // time, then writes repro.sh and runs it.
-func (e *env) classify(ctx context.Context) (Outcome, error) {
+func (e *env) classify(ctx context.Context, runs int) (Outcome, error) {
 	s, r := e.s, e.s.Reproduction
 	if err := e.rebase(ctx); err != nil {
 		return nil, err
 	}
 	trial := e.trial("reproduce")
-	count, _, err := e.Runner.Repeat(ctx, trial, e.limits.repeats)
+	count, _, err := e.Runner.Repeat(ctx, trial, runs)
 	if err != nil {
 		return nil, err
 	}
-	if count.Failures > 0 && count.Passes() > 0 || count.Failures < count.Runs {
-		more, _, err := e.Runner.Repeat(ctx, trial, e.limits.flakyRuns-e.limits.repeats)
+	if left := e.limits.flakyRuns - runs; count.Failures < count.Runs && left > 0 {
+		more, _, err := e.Runner.Repeat(ctx, trial, left)
 		if err != nil {
 			return nil, err
 		}
@@ -333,69 +348,6 @@ func (e *env) settle(ctx context.Context, count session.Count, s *session.Sessio
 		return Advance{fmt.Sprintf("flaky: %s fails %d of %d runs (95 %% interval %.0f–%.0f %%)", target(r), count.Failures, count.Runs, 100*r.Interval.Low, 100*r.Interval.High)}, nil
 	}
 	return Advance{fmt.Sprintf("%s fails %d of %d runs", target(r), count.Failures, count.Runs)}, nil
-}
-
-// seldom is reached when no plan failed at once. A failure that CI saw may
-// show only sometimes, so the first plan whose test runs is repeated before
-// giving up.
-func (e *env) seldom(ctx context.Context, files []string, p plan, runs bool, last session.Observation, recipes []workflow.Recipe) (Outcome, error) {
-	s, r := e.s, e.s.Reproduction
-	e.follow(p)
-	if len(r.Differences) == 0 {
-		r.Differences = differences(recipes)
-	}
-	if runs {
-		r.Command, r.Alone, r.Target, r.Suite, r.Toolchain = p.command, p.alone, targetOf(*p.known, []session.Failure{*p.known}), p.kit.Suite, p.kit.Name
-		if s.Flags.Setup == "" {
-			r.Setup = p.setup
-		}
-		r.Failure = p.known
-		r.Overlay = e.overlay(files, p.kit, *p.known)
-		r.Group, _ = p.kit.Group(*p.known)
-		if err := e.rebase(ctx); err != nil {
-			return nil, err
-		}
-		count, _, err := e.Runner.Repeat(ctx, e.trial("reproduce"), e.limits.flakyRuns)
-		if err != nil {
-			return nil, err
-		}
-		if count.Failures > 0 {
-			return e.settle(ctx, count, s, r)
-		}
-		r.Count = count
-		r.Interval = rate.Interval(count)
-	}
-	r.Why = notHere(cannot(recipes, r.Differences), whyNot(last, r))
-	if s.Flags.Bad != "" {
-		r.Why = fmt.Sprintf("--bad %s does not fail: %s", s.Flags.Bad, r.Why)
-	}
-	return Stop{session.ResultNotReproduced, r.Why}, nil
-}
-
-// notHere says why a failure cannot show here, when that is known, behind what
-// was seen.
-func notHere(because, seen string) string {
-	if because == "" {
-		return seen
-	}
-	return seen + "; not reproducible here, because " + because
-}
-
-// unprepared reports whether the set-up, not the command, failed.
-func unprepared(o session.Observation) bool {
-	return o.Outcome == session.Untestable && strings.HasPrefix(o.Reason, "set-up failed")
-}
-
-func whyNot(last session.Observation, r *session.Reproduction) string {
-	switch {
-	case last.Outcome == session.Untestable && last.Reason != "":
-		return "the test could not be run here: " + last.Reason
-	case r.Count.Runs > 0:
-		return fmt.Sprintf("%s passed %d of %d runs here", target(r), r.Count.Passes(), r.Count.Runs)
-	case last.Exit != 0:
-		return "the command fails here for another reason: " + last.Reason
-	}
-	return fmt.Sprintf("%q passes here", r.Command)
 }
 
 // target names the failure for people.

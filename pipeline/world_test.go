@@ -25,6 +25,7 @@ type world struct {
 	files   map[string]string // of every commit
 	culprit int
 	flaky   int // every n-th run of a bad commit passes, 0 = none
+	seldom  int // only every n-th run of a bad commit fails, 0 = each
 	// fixHolds says whether the n-th fix that is offered makes the test pass.
 	fixHolds []bool
 	conflict bool
@@ -123,6 +124,9 @@ func (w *world) Run(_ context.Context, t session.Trial) (session.Observation, er
 			bad = string(e.Content) != "fixed"
 			broken = w.breaks != "" && string(e.Content) == "fixed"
 		}
+	}
+	if w.seldom > 0 && w.runs%w.seldom != 0 {
+		bad = false
 	}
 	if w.flaky > 0 && w.runs%w.flaky == 0 || !strings.Contains(t.Command, w.needs) {
 		bad = false

@@ -52,14 +52,18 @@ func settingPaths(host []string) []string {
 // compiler needs to be the same one as outside. None of them holds a secret.
 var always = []string{"JAVA_HOME", "GOROOT", "GOTOOLCHAIN", "RUSTUP_TOOLCHAIN", "PYENV_VERSION"}
 
+// goFlags for every command of Go: the tree carries no git metadata that a build
+// could stamp, and a repeated run must run and not come from the test cache,
+// also when the command was given and says nothing of it.
+const goFlags = "-buildvcs=false -count=1"
+
 // environ returns the scrubbed environment. home and tmp are the command's own
 // folders as it sees them; path is its PATH.
 func environ(host []string, cmd Command, t toolchains, home, tmp, workdir string) []string {
 	env := map[string]string{
 		"PATH": t.path, "HOME": home, "TMPDIR": tmp, "USER": "culprit", "LOGNAME": "culprit",
 		"SHELL": "/bin/sh", "LANG": "C.UTF-8", "TZ": "UTC", "TERM": "dumb", "CI": "true", "PWD": workdir,
-		// The tree carries no git metadata that a build could stamp.
-		"GOFLAGS": "-buildvcs=false", "GOTELEMETRY": "off",
+		"GOFLAGS": goFlags, "GOTELEMETRY": "off",
 		// Progress bars and update checks only fill logs.
 		"NO_COLOR": "1", "NPM_CONFIG_UPDATE_NOTIFIER": "false", "NPM_CONFIG_FUND": "false", "NPM_CONFIG_AUDIT": "false",
 		"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PYTHONDONTWRITEBYTECODE": "1", "DO_NOT_TRACK": "1",
@@ -92,6 +96,9 @@ func environ(host []string, cmd Command, t toolchains, home, tmp, workdir string
 		}
 	}
 	for name, value := range cmd.Env {
+		if name == "GOFLAGS" {
+			value = strings.TrimSpace(goFlags + " " + value) // the later one of two counts
+		}
 		env[name] = value
 	}
 	out := make([]string, 0, len(env))
