@@ -265,7 +265,7 @@ func (l *loop) report(t *turn, reports, others []int) bool {
 		args := t.calls[i].args()
 		if err := l.bench.report.Check(args); err != nil {
 			problem = err
-			t.results[i].text = "The report was not taken. " + err.Error() + ". Mend it and call " + t.calls[i].Name + " once more: there is no third time."
+			t.results[i].text = "The report was not taken: " + err.Error() + ". Mend it and call " + t.calls[i].Name + " once more: there is no third time."
 			continue
 		}
 		t.results[i].text = "taken"
@@ -289,7 +289,7 @@ func (l *loop) report(t *turn, reports, others []int) bool {
 		if err := l.task.Report.Check(valid[0]); err != nil && !l.objected {
 			l.objected = true
 			for _, i := range reports {
-				t.results[i].text = "The report was not taken. " + err.Error() + " Mend it and call " + t.calls[i].Name + " once more."
+				t.results[i].text = "The report was not taken: " + err.Error() + ". Mend it and call " + t.calls[i].Name + " once more."
 			}
 			l.asks = 0
 			return false

@@ -256,7 +256,7 @@ func TestAnObjectionIsToldOnceAndKeptTheSecondTime(t *testing.T) {
 	r := newRig(t, "rules:"+reports)
 	task := r.task()
 	n := 0
-	task.Report.Check = func(json.RawMessage) error { n++; return fmt.Errorf("line 7 reads otherwise.") } //nolint:revive // a sentence for the model
+	task.Report.Check = func(json.RawMessage) error { n++; return errors.New("line 7 reads otherwise") }
 	done := r.client.Run(t.Context(), task)
 	if done.End != Reported || done.Objection == nil || n != 2 || done.Turns != 2 {
 		t.Errorf("%+v after %d checks", done, n)

@@ -40,7 +40,7 @@ var allowed = map[string][]string{
 	"internal/github":              {"internal/session", "internal/report", "internal/redact", "internal/evidence"},
 	"internal/githubtest":          {},
 	"internal/modeltest":           {},
-	"internal/agent":               {"internal/session", "internal/redact", "internal/patch", "internal/agent/tools"},
+	"internal/agent":               {"internal/session", "internal/evidence", "internal/patch", "internal/agent/tools"},
 	"internal/agent/tools":         {"internal/session", "internal/patch"},
 	"internal/conformance":         {"internal/githubtest", "internal/requiretest"},
 	"internal/conformance/install": {"internal/conformance"},

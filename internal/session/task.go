@@ -71,6 +71,10 @@ const (
 	Environment    HypothesisKind = "environment"    // this environment differs from where it passes
 )
 
+// Reading is the kind of hypothesis that a model tests by reading the code and
+// by the experiments that it asks for.
+const Reading HypothesisKind = "reading"
+
 // Hypothesis is the typed side of a wave-1 row: what its experiment needs.
 type Hypothesis struct {
 	ID         string         `json:"id"`
@@ -92,6 +96,13 @@ type Finding struct {
 	Error           string
 	Cause           *RootCause // set when confirmed
 	Flake           *Flake     // set by the nondeterminism experiment
+	Spent           Spent      // by a model
+}
+
+// Spent is what a model used for one row.
+type Spent struct {
+	Tokens int
+	Cost   float64 // in the operator's currency
 }
 
 // FixReport is what a fixer reports about one wave-2 row, exactly once.
@@ -104,6 +115,7 @@ type FixReport struct {
 	Verified   bool
 	Error      string
 	Fix        *Fix
+	Spent      Spent // by a model
 }
 
 // RootCause is a confirmed explanation with the evidence that carries it.
@@ -131,6 +143,9 @@ type RootCause struct {
 	MinimalNote   string  `json:"minimal_note,omitempty"`   // why there is none, or what it does not show
 	NoCodeChange  bool    `json:"no_code_change,omitempty"` // the test or environment is at fault: the code stays
 	SearchSummary *Search `json:"search,omitempty"`
+	// Struck counts quotes and runs that were claimed as evidence and are not
+	// there.
+	Struck int `json:"struck,omitempty"`
 }
 
 // Search is the record of a culprit search, for the picture in the report.

@@ -54,8 +54,8 @@ type Desk struct {
 	Task   string        // row that pays for runs
 	Source string        // name of the worker on the board
 	Now    func() time.Time
-	// MayEdit says why a path must not be changed; nil: everything may be.
-	MayEdit func(path string) error
+	// MayEdit says why a path must not be changed, or made; nil: everything may be.
+	MayEdit func(path string, isNew bool) error
 
 	mu    sync.Mutex
 	edits []session.Edit

@@ -49,7 +49,7 @@ func (d *Desk) edit() Tool {
 		}
 		i := bytes.Index(data, old)
 		out := slices.Concat(data[:i], replacement, data[i+len(old):])
-		if err := d.write(at, out, 0); err != nil {
+		if err := d.write(at, out, false); err != nil {
 			return Result{}, err
 		}
 		line := bytes.Count(data[:i], []byte("\n")) + 1
@@ -90,7 +90,7 @@ func (d *Desk) create() Tool {
 		if _, _, err := d.read(ctx, at); err == nil {
 			return Result{}, fmt.Errorf("%s is there already: use edit", at)
 		}
-		if err := d.write(at, []byte(a.Content), 0o644); err != nil {
+		if err := d.write(at, []byte(a.Content), true); err != nil {
 			return Result{}, err
 		}
 		return Result{Note: fmt.Sprintf("[%s made, %d bytes]", at, len(a.Content))}, nil
@@ -98,19 +98,19 @@ func (d *Desk) create() Tool {
 }
 
 // write notes an edit, so that it can be undone.
-func (d *Desk) write(p string, content []byte, mode uint32) error {
+func (d *Desk) write(p string, content []byte, isNew bool) error {
 	if len(content) > maxFile {
 		return fmt.Errorf("%s would have %d bytes; at most %d are taken", p, len(content), maxFile)
 	}
 	if d.MayEdit != nil {
-		if err := d.MayEdit(p); err != nil {
+		if err := d.MayEdit(p, isNew); err != nil {
 			return err
 		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	next := slices.DeleteFunc(slices.Clone(d.edits), func(e session.Edit) bool { return e.Path == p })
-	if next = append(next, session.Edit{Path: p, Content: content, Mode: mode}); len(next) > maxEdited {
+	if next = append(next, session.Edit{Path: p, Content: content}); len(next) > maxEdited {
 		return fmt.Errorf("%d files are changed already: a fix is smaller than that", maxEdited)
 	}
 	d.past = append(d.past, d.edits)

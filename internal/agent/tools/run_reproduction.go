@@ -33,7 +33,7 @@ const maxTail = 12 << 10
 
 // observed tells a run. What the pipeline saw stands outside the data.
 func observed(o session.Observation) Result {
-	r := Result{Text: o.Output, Note: fmt.Sprintf("[%s; exit code %d, %.1f s; log %s]", outcomes[o.Outcome], o.Exit, o.Duration.Seconds(), o.Log)}
+	r := Result{Text: o.Output, Note: fmt.Sprintf("[outcome %s: %s; exit code %d, %.1f s; log %s]", o.Outcome, outcomes[o.Outcome], o.Exit, o.Duration.Seconds(), o.Log)}
 	if o.TimedOut {
 		r.Note = "[it ran out of time] " + r.Note
 	}

@@ -123,7 +123,7 @@ func newFixture(t *testing.T) *fixture {
 	f.desk = &tools.Desk{
 		Repo: repo{mirror}, Runner: f.runs, Board: folder, Task: "H1", Source: "H1", Now: time.Now,
 		Base: session.Trial{Rev: head.SHA, Command: "go test ./...", Target: session.Target{Tests: []string{"TestTotal"}}},
-		MayEdit: func(p string) error {
+		MayEdit: func(p string, _ bool) error {
 			if strings.HasSuffix(p, "_test.go") {
 				return fmt.Errorf("%s is a test: mend the code, not the test", p)
 			}
@@ -195,7 +195,7 @@ func TestToolsAnswerAndTeach(t *testing.T) {
 		{"show", `{"rev":"HEAD~1","paths":["windows.txt"]}`, "windows.txt", ""},
 		{"diff", `{"from":"HEAD~1"}`, "-\tsum := 0", ""},
 		{"diff", `{"from":"HEAD"}`, "[no difference]", ""},
-		{"run_test", `{}`, "[the test fails in the same way as reported; exit code 1", ""},
+		{"run_test", `{}`, "[outcome fail: the test fails in the same way as reported; exit code 1", ""},
 		{"run_command", `{"command":"go vet ./..."}`, "the command fails", ""},
 		{"run_command", `{"command":" "}`, "", "empty"},
 		{"repeat", `{"times":5}`, "failed in the same way in 1 of them", ""},

@@ -1,0 +1,112 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"culprit/internal/session"
+)
+
+// Bounds of what a brief quotes, in bytes.
+const (
+	maxSymptom = 4 << 10
+	maxFailure = 4 << 10
+	maxContext = 6 << 10
+)
+
+// brief is the first message of a worker: what the session knows. All that
+// comes from outside stands in blocks.
+func brief(m Marks, s *session.Session, t session.Task, board []session.Discovery) string {
+	var b strings.Builder
+	section := func(title string) { fmt.Fprintf(&b, "\n\n# %s\n", title) }
+	block := func(source, text string, most int) {
+		if text = strings.TrimSpace(text); text != "" {
+			b.WriteString("\n" + m.Block(source, clip(text, most)))
+		}
+	}
+	b.WriteString(m.Rule())
+	section("Your row")
+	fmt.Fprintf(&b, "\nid: %s", t.ID)
+	row := t.Title + "\n" + t.Hypothesis + "\n" + t.Description
+	for _, h := range s.Hypotheses {
+		if h.ID == t.ID {
+			row += "\nPrediction: " + h.Prediction
+			if len(h.Files) > 0 {
+				row += "\nFiles: " + strings.Join(h.Files, ", ")
+			}
+		}
+	}
+	block("row", row, maxContext)
+	if t.PrevContext != "" {
+		section("What was confirmed")
+		block("earlier results", t.PrevContext, maxContext)
+	}
+	section("The failure")
+	if s.Bad != nil {
+		fmt.Fprintf(&b, "\nThe commit under investigation is %s.", s.Bad.SHA)
+	}
+	if r := s.Reproduction; r != nil {
+		fmt.Fprintf(&b, " The failing test was run here and failed %d of %d times.", r.Count.Failures, r.Count.Runs)
+		block("command of the failing test", r.Command, 1000)
+		if r.Failure != nil {
+			block("failure", failure(*r.Failure), maxFailure)
+		}
+	}
+	block("symptom, in the words of whoever reported it", s.Symptom.Title+"\n"+s.Symptom.Text, maxSymptom)
+	history(&b, m, s)
+	if len(board) > 0 {
+		section("The board")
+		var lines []string
+		for _, d := range board[max(0, len(board)-20):] {
+			data, err := json.Marshal(d.Data)
+			if err == nil {
+				lines = append(lines, fmt.Sprintf("%s %s: %s", d.Worker, d.Type, clip(string(data), 300)))
+			}
+		}
+		block("board", strings.Join(lines, "\n"), maxContext)
+	}
+	return b.String()
+}
+
+func failure(f session.Failure) string {
+	lines := []string{f.ID() + " " + f.Location(), f.Message}
+	if f.Expected != "" || f.Actual != "" {
+		lines = append(lines, "expected: "+f.Expected, "actual: "+f.Actual)
+	}
+	for _, x := range f.Stack[:min(len(f.Stack), 15)] {
+		lines = append(lines, "  "+session.Location(x.File, x.Line)+" "+x.Function)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// history is what archaeology and the experiments have found.
+func history(b *strings.Builder, m Marks, s *session.Session) {
+	a := s.Archaeology
+	if a == nil && s.RootCause == nil {
+		return
+	}
+	b.WriteString("\n\n# History\n")
+	var lines []string
+	if a != nil {
+		if a.Good != nil {
+			fmt.Fprintf(b, "\nThe test passes at commit %s.", a.Good.SHA)
+		}
+		for _, x := range a.Suspects[:min(len(a.Suspects), 8)] {
+			lines = append(lines, fmt.Sprintf("suspect (%s): %s %s", x.Relevance, x.Commit.Short(), oneLine(x.Commit.Subject, 120)))
+		}
+	}
+	if c := s.RootCause; c != nil {
+		if c.Culprit != nil {
+			fmt.Fprintf(b, "\nThe failure appears with commit %s; its parent does not show it.", c.Culprit.SHA)
+			lines = append(lines, "culprit: "+c.Culprit.Short()+" "+oneLine(c.Culprit.Subject, 120))
+		}
+		lines = append(lines, "cause: "+oneLine(c.Summary, 500), "location: "+c.Location)
+		for _, h := range c.Minimal[:min(len(c.Minimal), 4)] {
+			lines = append(lines, "part of the culprit that makes the test fail, in "+h.File+":\n"+clip(h.Text, 1500))
+		}
+	}
+	if len(lines) > 0 {
+		b.WriteString("\n" + m.Block("history", clip(strings.Join(lines, "\n"), maxContext)))
+	}
+}
