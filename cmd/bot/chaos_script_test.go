@@ -24,6 +24,7 @@ type scripted struct {
 	investigation
 	workspace
 	faults *faults
+	idle   bool // it takes no time
 
 	mu   sync.Mutex
 	runs int
@@ -59,6 +60,9 @@ func (x *scripted) wants(end string) bool {
 // work takes some time: now and then as a command in a worktree, which a worker
 // that dies must not leave behind.
 func (x *scripted) work(ctx context.Context, most time.Duration) error {
+	if x.idle {
+		return ctx.Err()
+	}
 	d := time.Duration(rand.Int64N(int64(most)))
 	if rand.IntN(8) > 0 {
 		t := time.NewTimer(d)

@@ -36,13 +36,6 @@ func (w *worker) HandleCommand(ctx context.Context, c *queue.Claim) queue.Outcom
 	return out
 }
 
-// ReportCommand notes the end of a command that failed for good. Nothing is
-// said on GitHub: the thread is where it failed.
-func (w *worker) ReportCommand(_ context.Context, r *queue.Report) error {
-	w.log.Warn("command was not carried out", "job", r.ID, "delivery", r.Delivery, "repository", r.Repository, "reason", printable(r.Reason))
-	return nil
-}
-
 // obey looks the person's permission up and then does what is wanted.
 func (w *worker) obey(ctx context.Context, c *queue.Claim) (string, error) {
 	req, err := handlers.DecodeRequest(c.Payload)

@@ -84,7 +84,7 @@ func (w *worker) do(ctx context.Context, c *queue.Claim, log *slog.Logger) (summ
 		return "", err
 	}
 	if req.Kind == handlers.KindSettings {
-		return w.checkSettings(ctx, c, repo, req)
+		return w.checkSettings(ctx, w.fence(c), repo, req)
 	}
 	folder, s, err := w.open(ctx, c)
 	if err != nil {

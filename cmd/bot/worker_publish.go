@@ -107,6 +107,13 @@ func (w *worker) Report(ctx context.Context, r *queue.Report) error {
 	if err != nil && !gone {
 		return err
 	}
+	if req.Kind == handlers.KindSettings {
+		if gone || r.State != queue.Dead {
+			return nil
+		}
+		_, err := w.checkSettings(ctx, w.soon(r, began), repo, req) // what it could not show
+		return err
+	}
 	if s == nil && !gone {
 		s = w.neverBegan(r, req)
 	}
@@ -125,13 +132,7 @@ func (w *worker) Report(ctx context.Context, r *queue.Report) error {
 	if s.SupersededBy, err = w.newer(ctx, r); err != nil {
 		return err
 	}
-	// The report is leased too: whoever was paused meanwhile is too late.
-	cfg := w.publishing(repo, s, func(context.Context) error {
-		if took := w.now().Sub(began); took > w.queue.Lease()/3 {
-			return fmt.Errorf("report job %s: it took %s already, and another worker may tell it", r.ID, took.Round(time.Second))
-		}
-		return nil
-	})
+	cfg := w.publishing(repo, s, w.soon(r, began))
 	// Nobody waits for a job that was called off; what is shown of it must not
 	// say for ever that it runs. A failure is told in any case.
 	cfg.Existing = r.State != queue.Dead
@@ -146,12 +147,22 @@ func (w *worker) Report(ctx context.Context, r *queue.Report) error {
 	return w.closeLocal(s)
 }
 
+// soon is the fence of a report, which is leased too: whoever was paused
+// meanwhile is too late.
+func (w *worker) soon(r *queue.Report, began time.Time) func(context.Context) error {
+	return func(context.Context) error {
+		if took := w.now().Sub(began); took > w.queue.Lease()/3 {
+			return fmt.Errorf("report job %s: it took %s already, and another worker may tell it", r.ID, took.Round(time.Second))
+		}
+		return nil
+	}
+}
+
 // neverBegan is the session of a job that was buried before it had one: nobody
 // must wait for what will not come. Of a job that was called off or superseded
-// before anything was visible nothing is said, and a buried check of the
-// settings file has shown its problem or will be shown by the next push.
+// before anything was visible nothing is said.
 func (w *worker) neverBegan(r *queue.Report, req handlers.Request) *session.Session {
-	if r.State != queue.Dead || req.Kind == handlers.KindSettings || (req.Issue == 0 && req.SHA == "") {
+	if r.State != queue.Dead || (req.Issue == 0 && req.SHA == "") {
 		return nil
 	}
 	s := &session.Session{Attempt: r.Fence, Symptom: session.Symptom{Title: "not started"}, Source: session.Source{

@@ -13,7 +13,6 @@ import (
 	"culprit/internal/patch"
 	"culprit/internal/report"
 	"culprit/internal/session"
-	"culprit/queue"
 )
 
 // settings reads what the repository sets on its default branch, over what its
@@ -107,7 +106,7 @@ func matchBranch(pattern, branch string) bool { return patch.Match(pattern, bran
 
 // checkSettings shows at a commit of the default branch whether the settings
 // file in it can be read.
-func (w *worker) checkSettings(ctx context.Context, c *queue.Claim, repo *github.Repo, req handlers.Request) (string, error) {
+func (w *worker) checkSettings(ctx context.Context, fence func(context.Context) error, repo *github.Repo, req handlers.Request) (string, error) {
 	if repo.Archived {
 		return "the repository is archived", nil
 	}
@@ -126,7 +125,7 @@ func (w *worker) checkSettings(ctx context.Context, c *queue.Claim, repo *github
 		shown = append(shown, report.SettingsProblem(p))
 	}
 	out := github.SettingsReport{
-		SHA: req.SHA, Check: checkRunText(report.Settings(config.RepositoryFile, shown)), Fence: w.fence(c),
+		SHA: req.SHA, Check: checkRunText(report.Settings(config.RepositoryFile, shown)), Fence: fence,
 		Mine: func(body string) bool { return report.IsSettingsComment(body, req.SHA) },
 	}
 	if len(problems) > 0 {

@@ -49,7 +49,7 @@ func (r *Repo) Answer(ctx context.Context, number int, marker, body string, aske
 	}
 	there, err := place.list(ctx, since)
 	if err != nil {
-		return r.unanswered(ctx, err)
+		return r.unanswered(ctx, number, err)
 	}
 	for _, c := range there {
 		if !strings.HasPrefix(c.body, marker) {
@@ -61,20 +61,33 @@ func (r *Repo) Answer(ctx context.Context, number int, marker, body string, aske
 		if err := fence(ctx); err != nil {
 			return fmt.Errorf("%w: %w", ErrFenced, err)
 		}
-		return r.unanswered(ctx, place.edit(ctx, c.id, body))
+		return r.unanswered(ctx, number, place.edit(ctx, c.id, body))
 	}
 	if err := fence(ctx); err != nil {
 		return fmt.Errorf("%w: %w", ErrFenced, err)
 	}
 	_, err = place.create(ctx, body)
-	return r.unanswered(ctx, err)
+	return r.unanswered(ctx, number, err)
 }
 
-func (r *Repo) unanswered(ctx context.Context, err error) error {
-	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrRefused) {
-		return r.stillThere(ctx, err)
+// unanswered forgives a thread that takes no comment: one that was deleted or
+// locked. What is refused anywhere else is an error, and a thread that is only
+// said to be missing is looked for again later.
+func (r *Repo) unanswered(ctx context.Context, number int, err error) error {
+	missing := errors.Is(err, ErrNotFound)
+	if !missing && !errors.Is(err, ErrRefused) {
+		return err
 	}
-	return err
+	issue, gone := r.Issue(ctx, number)
+	switch {
+	case gone == nil && !issue.Locked && !missing:
+		return err
+	case gone == nil && !issue.Locked:
+		return &Error{Op: fmt.Sprintf("answer on #%d", number), Message: "GitHub says that it is missing, and shows it", kind: ErrTransient}
+	case gone != nil && !errors.Is(gone, ErrNotFound):
+		return gone
+	}
+	return r.stillThere(ctx, err)
 }
 
 // stillThere forgives what failed in a repository that is there.

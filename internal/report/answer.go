@@ -25,6 +25,7 @@ const (
 	AnswerForkMoved    AnswerKind = "fork_moved"    // pushed to after the command; Detail: the present head
 	AnswerForkRefused  AnswerKind = "fork_refused"  // a fork's code needs write permission
 	AnswerTooMany      AnswerKind = "too_many"      // -c; Detail: the most
+	AnswerFailed       AnswerKind = "failed"        // Detail: why it could not be carried out
 )
 
 // Answer is what is said to a command that starts nothing.

@@ -12,7 +12,7 @@ func TestAnswersAreAsTheGoldensSay(t *testing.T) {
 	texts := map[string]string{}
 	for _, kind := range []AnswerKind{
 		AnswerMistake, AnswerHelp, AnswerAutotest, AnswerRunning, AnswerClosed, AnswerEmpty, AnswerNothingRuns, AnswerNoSession,
-		AnswerNoHypothesis, AnswerNoQuestion, AnswerForkMoved, AnswerForkRefused, AnswerTooMany,
+		AnswerNoHypothesis, AnswerNoQuestion, AnswerForkMoved, AnswerForkRefused, AnswerTooMany, AnswerFailed,
 	} {
 		texts[string(kind)] = AnswerText(9001, Answer{
 			Kind: kind, Detail: `there is no flag "--<b>@ann #12</b>"`, List: []string{"H1", "H2"}, Session: "20261130-debug-x",
