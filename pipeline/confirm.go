@@ -27,7 +27,7 @@ func confirm(ctx context.Context, e *env) (Outcome, error) {
 	c := &session.Confirmation{Timestamp: e.Clock.Now().UTC().Format(time.RFC3339)}
 	s.Confirmation = c
 	without, with := e.trial("before the fix"), e.patched("after the fix", s.Fix.Edits)
-	runs := max(e.limits.proofs, rate.RunsFor(failureRate(s), .99))
+	runs := e.proofRuns()
 	var err error
 	// The runs of the reproduction are the runs without the fix: same commit,
 	// same command. They are not paid twice.
@@ -95,6 +95,9 @@ func (e *env) patched(name string, edits []session.Edit) session.Trial {
 	t.Edits = append(slices.Clone(t.Edits), edits...)
 	return t
 }
+
+// proofRuns is how many runs without the failure prove that it is gone.
+func (e *env) proofRuns() int { return max(e.limits.proofs, rate.RunsFor(failureRate(e.s), .99)) }
 
 // failureRate of the reproduction, at least a value that bounds the proof.
 func failureRate(s *session.Session) float64 {

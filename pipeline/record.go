@@ -47,8 +47,14 @@ func publish(ctx context.Context, e *env) (Outcome, error) {
 		if err := e.restore(ctx); err != nil {
 			return nil, err
 		}
-		if err := e.Publisher.Propose(ctx, s); err != nil {
+		wanted, err := e.rebaseFix(ctx)
+		if err != nil {
 			return nil, err
+		}
+		if wanted {
+			if err := e.Publisher.Propose(ctx, s); err != nil {
+				return nil, err
+			}
 		}
 		// What is published is durable before it is pointed to.
 		if err := e.Store.Save(s); err != nil {

@@ -22,7 +22,7 @@ const (
 var errDeadline = errors.New("time limit of the session is reached")
 
 // Deps are the adapters that a session needs; see ports.go. Logs, Incidents,
-// Memory, People and Progress may be nil.
+// Rebaser, Memory, People and Progress may be nil.
 type Deps struct {
 	Workspace    Workspace
 	Runner       Runner
@@ -34,6 +34,7 @@ type Deps struct {
 	Clock        Clock
 	Logs         LogSource
 	Incidents    Incidents
+	Rebaser      Rebaser
 	// People answer questions; nil: nobody can, and a question ends the session.
 	People   People
 	Patience time.Duration // how long an answer is waited for

@@ -92,7 +92,8 @@ type faultBot struct {
 	telling         atomic.Int64 // reports under way
 	news            chan struct{}
 	stop            func()
-	from            int // number of calls before the case
+	from            int    // number of calls before the case
+	meanwhile       func() // happens while the session runs; may be nil
 	data            string
 }
 
@@ -164,15 +165,18 @@ func (w *faultWorld) startBot(timeout time.Duration, attempts int) *faultBot {
 
 // investigate runs the pipeline on a history in memory.
 func (b *faultBot) investigate(ctx context.Context, i investigation) error {
-	x := &remembered{scripted{investigation: i, workspace: workspace{i.mirror}, idle: true}}
+	x := &remembered{scripted{investigation: i, workspace: workspace{i.mirror}, idle: true}, b.meanwhile}
 	return pipeline.Run(ctx, i.session, pipeline.Deps{
 		Workspace: x, Runner: x, History: x, Investigator: x, Fixer: x, Publisher: i.publisher, Store: i.store, Clock: i.clock, Logs: i.logs,
-		Incidents: i.incidents, Progress: i.progress,
+		Incidents: i.incidents, Rebaser: i.rebaser, Progress: i.progress,
 	})
 }
 
 // remembered is a scripted investigation that asks git nothing.
-type remembered struct{ scripted }
+type remembered struct {
+	scripted
+	meanwhile func()
+}
 
 var rememberedFiles = map[string]string{"go.mod": "module m.example/m\n\ngo 1.21\n", "a.go": chaosBad, "a_test.go": chaosTest}
 
@@ -204,6 +208,41 @@ func (x *remembered) List(context.Context, string) (files []string, err error) {
 
 func (x *remembered) Blame(context.Context, string, string, int, int) ([]session.Commit, error) {
 	return nil, nil
+}
+
+// Run looks at other commits than the session's own.
+func (x *remembered) Run(ctx context.Context, t session.Trial) (session.Observation, error) {
+	if t.Rev != x.session.Bad.SHA && t.Rev != strings.Repeat("1", 40) {
+		text, err := x.mirror.Show(ctx, t.Rev, "a.go")
+		if err != nil {
+			return session.Observation{}, err
+		}
+		if strings.Contains(string(text), "41") {
+			t.Rev = x.session.Bad.SHA
+		}
+	}
+	return x.scripted.Run(ctx, t)
+}
+
+func (x *remembered) Repeat(ctx context.Context, t session.Trial, n int) (c session.Count, seen []session.Observation, err error) {
+	for range n {
+		o, err := x.Run(ctx, t)
+		if err != nil {
+			return c, seen, err
+		}
+		c.Add(o.Outcome)
+		seen = append(seen, o)
+	}
+	return c, seen, nil
+}
+
+// Fix takes its time.
+func (x *remembered) Fix(ctx context.Context, s *session.Session, t session.Task) session.FixReport {
+	if x.meanwhile != nil {
+		x.meanwhile()
+		x.meanwhile = nil
+	}
+	return x.scripted.Fix(ctx, s, t)
 }
 
 func (x *remembered) FindGood(ctx context.Context, s *session.Session) (session.Archaeology, error) {

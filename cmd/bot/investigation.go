@@ -27,6 +27,7 @@ type investigation struct {
 	publisher pipeline.Publisher
 	logs      pipeline.LogSource
 	incidents pipeline.Incidents // may be nil
+	rebaser   pipeline.Rebaser   // may be nil
 	people    pipeline.People    // nil: nobody can answer
 	patience  time.Duration
 	memory    pipeline.Memory
@@ -57,6 +58,7 @@ func (i investigation) run(ctx context.Context) (err error) {
 		Workspace: w, Runner: runner{lab}, History: runner{lab},
 		Investigator: experiment.NewInvestigator(lab), Fixer: fixer{experiment.NewFixer(lab), lab},
 		Publisher: i.publisher, Store: i.store, Clock: i.clock, Logs: i.logs, Incidents: i.incidents, Memory: i.memory, People: i.people, Patience: i.patience, Progress: i.progress,
+		Rebaser: i.rebaser,
 		Machine: machine{executor{box: i.box, caches: i.caches}}.about,
 	})
 }

@@ -168,6 +168,7 @@ func (w *worker) investigate(ctx context.Context, c *queue.Claim, repo *github.R
 		session: s, store: &checkpointed{folder, ctx, c, w.cfg.RedisGrace}, runs: folder, mirror: mirror, box: w.box,
 		caches: cacheFolder(w.cfg.Data, mirror, s), ownCode: w.ownCode, publisher: linked{tolerant{pub, log}, w}, logs: ci, clock: clock(w.now),
 		incidents: incidents{w, c, repo, mirror, ci}, people: w.people(c, repo, s), patience: w.cfg.AnswerWait, memory: w.memory,
+		rebaser: rebaser{repo, mirror},
 		progress: func(line string) {
 			log.Info("progress", "line", printable(line))
 			// The queue shows the last line to operators; a job does not fail for it.

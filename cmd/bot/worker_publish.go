@@ -49,47 +49,6 @@ func (t tolerant) Progress(ctx context.Context, s *session.Session) error {
 	return err
 }
 
-// push makes the fix commit and its branch. The same fix makes the same
-// commit, so that a push that is repeated finds its branch done.
-func (w *worker) push(ctx context.Context, repo *github.Repo, s *session.Session, mirror *checkout.Mirror, p github.Push) (string, error) {
-	slug, err := repo.App().Slug(ctx)
-	if err != nil {
-		return "", err
-	}
-	bot := checkout.Signature{
-		Name: slug + "[bot]", Email: fmt.Sprintf("%d+%s[bot]@users.noreply.github.com", repo.App().ID(), slug), When: p.Date,
-	}
-	message := p.Message
-	if s.Flags.SignOff {
-		message = report.SignOff(message, bot.Name, bot.Email)
-	}
-	commit, err := mirror.Commit(ctx, checkout.NewCommit{
-		Parent: p.Base, Patch: []byte(p.Patch), Message: message, Author: bot, Committer: bot,
-	})
-	if err != nil {
-		return "", err
-	}
-	head, err := repo.BranchHead(ctx, p.Branch)
-	if err != nil {
-		return "", err
-	}
-	if head == commit {
-		return commit, nil
-	}
-	if head != "" {
-		return "", &session.UserError{
-			Code: "branch-taken", What: fmt.Sprintf("branch %s exists already with other commits", p.Branch),
-			Do: "delete it and use /debug retry",
-		}
-	}
-	writable, err := w.openMirror(ctx, repo, s, true)
-	if err != nil {
-		return "", err
-	}
-	err = errors.Join(writable.Push(ctx, p.Branch, commit, ""), writable.Close())
-	return commit, err
-}
-
 // Report tells the end of a job that no worker told: it died, was called off
 // or superseded (GH4). It is idempotent, because the publisher is.
 func (w *worker) Report(ctx context.Context, r *queue.Report) error {

@@ -87,7 +87,7 @@ func apply(set config.Repository, s *session.Session, asked string) {
 	f.RunTimeout = lower(f.RunTimeout, time.Duration(set.Limits.RunTimeout))
 	f.SkipFix = f.SkipFix || isSet(set.Fix.Enabled, false)
 	f.Draft = f.Draft || set.Fix.Draft == "always"
-	f.SignOff = f.SignOff || isSet(set.Fix.SignOff, true)
+	f.SignOff, f.SignOffSet = f.SignOff || isSet(set.Fix.SignOff, true), set.Fix.SignOff != nil
 	f.Protected = set.Fix.Protected
 }
 

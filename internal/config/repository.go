@@ -40,7 +40,7 @@ type RepositoryLimits struct {
 type RepositoryFix struct {
 	Enabled   *bool    `yaml:"enabled" doc:"false: the root cause is reported, and no pull request is opened." example:"true"`
 	Draft     string   `yaml:"draft" enum:"auto,always" doc:"auto: a draft unless confidence is high. always: a draft." example:"always"`
-	SignOff   *bool    `yaml:"sign_off" doc:"true: commits carry Signed-off-by of the App, as the Developer Certificate of Origin asks." example:"true"`
+	SignOff   *bool    `yaml:"sign_off" doc:"true: commits carry Signed-off-by of the App, as the Developer Certificate of Origin asks. false: they do not. Without it they do where the repository wants it: by the settings of the DCO App, by a required check named DCO or a rule about commit messages, or by its CONTRIBUTING file." example:"true"`
 	Protected []string `yaml:"protected" max:"200" doc:"Paths that no fix may touch, as patterns, beside the built-in ones (workflows, CODEOWNERS, this file …)." example:"[\"migrations/**\", \"**/*.pb.go\"]"`
 }
 

@@ -43,6 +43,10 @@ func (p *Publisher) Propose(ctx context.Context, s *session.Session) error {
 		noteOnce(s, fmt.Sprintf("The fix pull request #%d was %s by a person; it was not touched again.", pr.Number, word))
 		return nil
 	}
+	if s.Source.PR > 0 && s.Source.Ref == "" {
+		noteOnce(s, "No fix pull request was opened: the code is a fork's, where the App cannot push. The patch is in the session folder.")
+		return nil
+	}
 	base, err := p.baseOf(ctx, s)
 	if err != nil {
 		return r.ifGone(ctx, err)
@@ -52,7 +56,13 @@ func (p *Publisher) Propose(ctx context.Context, s *session.Session) error {
 		return nil
 	}
 	if err := p.push(ctx, s, branch); err != nil {
-		return err
+		if !errors.Is(err, ErrRefused) || errors.Is(err, ErrFenced) {
+			return r.ifGone(ctx, err)
+		}
+		// A rule, or somebody's branch of that name. What was found is shown.
+		p.log.Warn("push fix branch", "session", s.ID, "error", err)
+		noteOnce(s, fmt.Sprintf("No fix pull request was opened: the repository refused the branch %s (%s).", branch, refusal(err)))
+		return nil
 	}
 	if open >= 0 {
 		err = p.updatePull(ctx, s, prs[open])
@@ -96,7 +106,7 @@ func (p *Publisher) push(ctx context.Context, s *session.Session, branch string)
 		return err
 	}
 	commit, err := p.cfg.Push(ctx, Push{
-		Branch: branch, Base: s.Fix.Base, Patch: s.Fix.Patch,
+		Branch: branch, Base: s.FixBase(), Patch: s.Fix.Patch,
 		Message: p.redact(p.cfg.Texts.CommitMessage(s)), Date: s.CreatedAt,
 	})
 	if err != nil {
@@ -174,6 +184,15 @@ func (p *Publisher) updatePull(ctx context.Context, s *session.Session, pr *Pull
 	}
 	_, _, err = r.write.PullRequests.Edit(ctx, r.Owner, r.Name, pr.Number, &gh.PullRequest{Body: &body})
 	return r.wrap("edit pull request", err)
+}
+
+// refusal is what a refused push says, in short.
+func refusal(err error) string {
+	text := err.Error()
+	if i := strings.Index(text, ErrRefused.Error()+": "); i >= 0 {
+		text = text[i+len(ErrRefused.Error())+2:]
+	}
+	return firstRunes(strings.Join(strings.Fields(text), " "), 300)
 }
 
 // says reports whether GitHub refused a request with these words.

@@ -27,6 +27,7 @@ type Repo struct {
 	Private       bool
 	Archived      bool
 	Fork          bool
+	SignOff       bool // commits made on GitHub's pages must be signed off
 }
 
 // Repo looks a repository up. The error matches ErrGone when the repository or
@@ -60,6 +61,7 @@ func (r *Repo) refresh(ctx context.Context) error {
 	r.ID, r.Owner, r.Name = got.GetID(), got.GetOwner().GetLogin(), got.GetName()
 	r.DefaultBranch, r.CloneURL, r.HTMLURL = got.GetDefaultBranch(), got.GetCloneURL(), got.GetHTMLURL()
 	r.Private, r.Archived, r.Fork = got.GetPrivate(), got.GetArchived(), got.GetFork()
+	r.SignOff = got.GetWebCommitSignoffRequired()
 	return nil
 }
 

@@ -66,7 +66,7 @@ func (s *Server) gitWith(r *repository, stdin []byte, env []string, args ...stri
 // updateHook refuses, as GitHub does, pushes to protected branches, and a push
 // by an App that changes workflow files without the permission for it.
 const updateHook = `#!/bin/sh
-` + protectHook + `
+` + protectHook + rulesHook + `
 [ "$GITHUBTEST_WORKFLOWS" = refuse ] || exit 0
 case "$3" in *[!0]*) ;; *) exit 0 ;; esac
 file=$(git log --format= --name-only "$3" --not --all -- .github/workflows | head -n 1)

@@ -149,6 +149,7 @@ func (r *repository) protectEnv(u *user) []string {
 	}
 	return []string{
 		"GITHUBTEST_CLOSED=" + strings.Join(closed, " "), "GITHUBTEST_STEADY=" + strings.Join(steady, " "), "GITHUBTEST_KEPT=" + strings.Join(kept, " "),
+		r.rulesEnv(),
 	}
 }
 
@@ -174,11 +175,15 @@ case " $GITHUBTEST_CLOSED " in *" $1 "*) [ -n "$gone" ] || refuse "Changes must 
 // deletion.
 func (c *call) refuseMove(ref, sha string) *reply {
 	branch, isBranch := strings.CutPrefix(ref, "refs/heads/")
+	old := c.s.refSHA(c.repo, ref)
+	if why := c.repo.refusesCreation(branch); isBranch && old == "" && sha != "" && why != "" {
+		r := fail(http.StatusUnprocessableEntity, "Repository rule violations found\n\n"+why)
+		return &r
+	}
 	p, found := c.repo.binding(branch, c.who.user())
 	if !isBranch || !found {
 		return nil
 	}
-	old := c.s.refSHA(c.repo, ref)
 	why := ""
 	switch {
 	case sha == "":

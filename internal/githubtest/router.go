@@ -38,7 +38,7 @@ func buildRoutes() []*route {
 	var all []*route
 	for _, group := range [][]*route{
 		appRoutes, manifestRoutes, hookRoutes, repoRoutes, refRoutes, commitRoutes, contentRoutes, issueRoutes, commentRoutes, commitCommentRoutes, labelRoutes, pullRoutes,
-		reviewRoutes, checkRoutes, statusRoutes, protectRoutes, threadRoutes, dismissalRoutes, reactionRoutes, reviewerRoutes, lockRoutes, suiteRoutes, runRoutes, logRoutes,
+		reviewRoutes, checkRoutes, statusRoutes, protectRoutes, ruleRoutes, threadRoutes, dismissalRoutes, reactionRoutes, reviewerRoutes, lockRoutes, suiteRoutes, runRoutes, logRoutes,
 	} {
 		for _, r := range group {
 			r.segments = strings.Split(r.path[1:], "/")

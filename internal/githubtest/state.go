@@ -87,7 +87,8 @@ type repository struct {
 	reader        *objectReader         // nil until the first question
 
 	protected map[string]Protection // by branch
-	statuses  []*commitStatus       // oldest first
+	rules     []Rule
+	statuses  []*commitStatus // oldest first
 
 	commitComments []*commitComment // of all commits, oldest first
 

@@ -111,6 +111,9 @@ func (v *view) Proof() string {
 		}
 	}
 	s += "."
+	if r := v.Rebase; r != nil && r.Commit != "" && r.Note == "" {
+		s += fmt.Sprintf(" On %s it %s without the fix, and %s with it.", v.rebased(r), tally(r.Before), tally(r.After))
+	}
 	if n := len(c.Necessity); n > 0 {
 		needed, built := 0, true
 		for _, x := range c.Necessity {

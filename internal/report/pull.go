@@ -19,7 +19,7 @@ func PullRequest(s *session.Session, recent ...string) PullRequestText {
 	return PullRequestText{
 		Title: titleText(s, recent, 120),
 		Body:  fit("pull", s),
-		Draft: s.Flags.Draft || s.Confidence.Level != "high",
+		Draft: s.Flags.Draft || s.Confidence.Level != "high" || s.Rebase != nil && !s.Rebase.Proven(),
 	}
 }
 
@@ -63,6 +63,9 @@ func (v *view) ProofTable() string {
 	if suite := c.Suite; suite != nil && suite.Note == "" {
 		rows = append(rows, "| "+cell(code(cut(line(suite.Command), v.cell)))+" | "+count(suite.Baseline, "failing test")+" | "+count(suite.Failed, "failing test")+", "+count(suite.Passed, "test")+" pass, "+newly(&session.SuiteComparison{NewFailures: suite.NewFailures})+" |")
 	}
+	if r := v.Rebase; r != nil && r.Commit != "" && r.Note == "" {
+		rows = append(rows, "| the same, on "+cell(v.rebased(r))+" | "+tally(r.Before)+" | "+tally(r.After)+" |")
+	}
 	if c.VerifyRun {
 		rows = append(rows, "| `verify.sh` | exit "+thousands(c.VerifyBefore)+" | exit "+thousands(c.VerifyAfter)+" |")
 	}
@@ -77,6 +80,11 @@ func (v *view) ProofTable() string {
 		out += "\n" + sentence(prose(cut(line(c.Why), v.cell))) + "\n"
 	}
 	return out
+}
+
+// rebased names the branch as it was when the fix was put onto it.
+func (v *view) rebased(r *session.Rebase) string {
+	return code(cut(line(r.Branch), v.cell)) + " as it is now (" + v.commit(session.Commit{SHA: r.Head}) + ")"
 }
 
 // Scope says what the change touches and what it leaves alone.

@@ -85,6 +85,7 @@ type Flags struct {
 	Protected   []string      `json:"protected,omitempty"`      // patterns of paths that no fix touches, beside the built-in ones (GH6)
 	Draft       bool          `json:"draft,omitempty"`          // the fix pull request is a draft whatever the confidence
 	SignOff     bool          `json:"sign_off,omitempty"`       // the fix commit is signed off (Developer Certificate of Origin)
+	SignOffSet  bool          `json:"sign_off_set,omitempty"`   // the repository's settings say whether it is
 }
 
 // Budget is what a session may use and has used (CR20).
@@ -166,6 +167,7 @@ type Session struct {
 	Flake        *Flake                `json:"flake,omitempty"`
 	Fix          *Fix                  `json:"fix,omitempty"`
 	Confirmation *Confirmation         `json:"confirmation"`
+	Rebase       *Rebase               `json:"rebase,omitempty"`
 	// Rejected are the digests of fixes that did not hold; the fixer offers
 	// others.
 	Rejected []string `json:"rejected_fixes,omitempty"`
