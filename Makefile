@@ -10,7 +10,7 @@ BENCHTIME ?= 1s
 DURATION ?= 10s
 BIN := bin/culprit
 
-.PHONY: help demo test attack chaos facts check openapi conformance lint vuln bench bench-go bench-queue bench-backlog bench-webhook bench-culprit eval-culprit eval-logs bench-logs fuzz build image clean
+.PHONY: help demo test attack chaos faults facts check openapi conformance lint vuln bench bench-go bench-queue bench-backlog bench-webhook bench-culprit eval-culprit eval-logs bench-logs fuzz build image clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ chaos: ## 200 jobs while workers and Redis are killed and paused: RUNS=5 repeats
 
 attack: ## a hostile repository tries to break out of each sandbox in a session: a table of what it tried and what stopped it
 	@CULPRIT_REQUIRE=all $(GO) test -count=1 -run '^Test(Attacks|Attempts)' -v ./cmd/bot | grep -vE '^(=== |\s+botprocess)'
+
+faults: ## every call to GitHub with every mishap, alone, once and for good; the last line counts (about 10 minutes)
+	@CULPRIT_FAULTS=all $(GO) test -count=1 -timeout 1h -v -run '^TestWhateverCallFails' ./cmd/bot | grep -v '^ *\(=== \|--- PASS\|PASS\|ok \)'
 
 facts: ## what ADR 1 says of asynq and Redis Streams, shown on both (needs redis-server)
 	cd bench && $(GO) test -count=1 ./asynqfacts ./streamfacts
