@@ -34,7 +34,7 @@ func TestRepositorySettingsNeverPassTheOperatorsLimits(t *testing.T) {
 	apply(set, s, "")
 	want := session.Flags{
 		Test: "make test", Setup: "make deps", MaxRuns: 100, Concurrency: 2, Timeout: time.Hour, RunTimeout: time.Second,
-		SkipFix: true, Draft: true, SignOff: true, Protected: []string{"a"},
+		SkipFix: true, Draft: true, SignOff: true, SignOffSet: true, Protected: []string{"a"},
 	}
 	if !reflect.DeepEqual(s.Flags, want) || s.Mode != session.Quick {
 		t.Errorf("mode %s, got  %+v\nwant %+v", s.Mode, s.Flags, want)
