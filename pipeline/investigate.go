@@ -96,6 +96,15 @@ func keepFinding(s *session.Session, f session.Finding) {
 	if f.Flake != nil {
 		s.Flake = f.Flake
 	}
+	// The culprit search of a flaky test says since when it is flaky.
+	if s.Flake != nil && s.Flake.Since == nil {
+		for _, c := range s.Causes {
+			if c.Kind == session.Regression && c.Culprit != nil {
+				since := *c.Culprit
+				s.Flake.Since = &since
+			}
+		}
+	}
 }
 
 // strength orders confirmed causes of several kinds: the one that says most

@@ -113,6 +113,7 @@ func language(p *project) experiment.Language {
 		},
 		Shuffled:   func(command string, seed int64) (string, bool) { return p.kit().Shuffled(command) },
 		Race:       func(command string) (string, bool) { return p.kit().Race(command) },
+		Some:       func(tests []session.Failure) (string, bool) { return p.kit().Some(tests) },
 		Concurrent: toolchain.Concurrent,
 		IsTestFile: toolchain.IsTestFile,
 		IsLockFile: func(path string) bool { return toolchain.IsLockFile(path) || toolchain.IsModuleFile(path) },

@@ -232,7 +232,8 @@ func (l *Lab) Repeat(ctx context.Context, t session.Trial, n int) (session.Count
 }
 
 // runAll executes trials in parallel. Entries of the answer are nil where a
-// trial was not observed.
+// trial was not observed. When the budget ends, the runs that are under way
+// are waited for: they are paid for.
 func (l *Lab) runAll(ctx context.Context, trials []session.Trial) ([]*session.Observation, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -247,7 +248,9 @@ func (l *Lab) runAll(ctx context.Context, trials []session.Trial) ([]*session.Ob
 				o, err := l.Run(ctx, trials[i])
 				if err != nil {
 					once.Do(func() { first = err })
-					cancel(err)
+					if !errors.Is(err, ErrBudget) {
+						cancel(err)
+					}
 					continue
 				}
 				out[i] = &o

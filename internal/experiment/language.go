@@ -29,6 +29,9 @@ type Language struct {
 	// ok is false where the test runner cannot do it.
 	Shuffled func(command string, seed int64) (shuffled string, ok bool)
 	Race     func(command string) (raced string, ok bool)
+	// Some is the command that runs these tests and no others, in their order
+	// where the runner keeps one; nil where that cannot be done.
+	Some func(tests []session.Failure) (command string, ok bool)
 	// Concurrent tells by its text whether a source file could run things at
 	// the same time; where none near the test does, no race is looked for.
 	Concurrent func(path string, content []byte) bool

@@ -168,7 +168,7 @@ type Probe struct {
 type Flake struct {
 	Count     Count    `json:"count"`
 	Interval  Interval `json:"interval"`
-	Suspected string   `json:"suspected,omitempty"` // order, time, race, randomness, network, resources, unknown
+	Suspected string   `json:"suspected,omitempty"` // order, time, race, randomness, concurrency, state, resources, network, unknown
 	Evidence  []string `json:"evidence,omitempty"`
 	Since     *Commit  `json:"since,omitempty"`
 	Advice    string   `json:"advice,omitempty"`

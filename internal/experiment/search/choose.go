@@ -49,7 +49,7 @@ func (s *Search) choose(k int) []int {
 	if again := s.unsettled(); len(again) > 0 && rival*(1-s.twice) >= s.opts.Confidence {
 		return again[:min(k, len(again))]
 	}
-	if g.p*(1-s.twice) >= s.opts.Confidence {
+	if g.p*(1-s.twice) >= s.opts.Confidence && s.holds(g) {
 		if due := s.unverified(g); len(due) > 0 {
 			return due[:min(k, len(due))]
 		}

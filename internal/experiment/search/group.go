@@ -31,6 +31,59 @@ func (s *Search) bestGroup(p *posterior) group {
 	return best
 }
 
+// doubt is the share of the greatest likelihood from which a pair of rates is
+// taken as possible.
+const doubt = 0.05
+
+// holds says whether an answer is more than the opinion of the prior: it must
+// have most of the confidence under the least favourable rates too, and all of
+// it where the rates lie so close together that hundreds of runs leave many
+// possible.
+func (s *Search) holds(g group) bool {
+	need := s.opts.Confidence
+	if g.a > 3*g.b {
+		need = 1 - 4*(1-need)
+	}
+	return s.post.surely(g) >= need
+}
+
+// surely is the probability of an answer under the least favourable pair of
+// rates that the runs leave possible. For known rates the posterior is right
+// as often as it says, however the search chooses and stops; for unknown ones
+// it leans on the prior, which is an opinion: it would make a test that fails
+// rarely before the culprit one that never does, and the first such failure a
+// proof. While nothing contradicts a deterministic test it is 1: verification
+// looks after that.
+func (p *posterior) surely(g group) float64 {
+	if p.sure > 0 {
+		return 1
+	}
+	likelihood := make([]float64, len(p.grid.weight))
+	var own []float64
+	share := 0.0
+	for _, seg := range p.segments {
+		if seg.lo <= g.lo && g.hi <= seg.hi {
+			own, share = seg.row, seg.mass*p.prior.between(g.lo, g.hi)/p.prior.between(seg.lo, seg.hi)
+		}
+		for j, l := range seg.row {
+			likelihood[j] += l * seg.mass
+		}
+	}
+	most := 0.0
+	for j, l := range likelihood {
+		if w := p.grid.weight[j]; w > 0 {
+			most = max(most, l/w)
+		}
+	}
+	least := 1.0
+	for j, l := range likelihood {
+		if w := p.grid.weight[j]; w > 0 && l > 0 && l/w >= doubt*most {
+			least = min(least, own[j]*share/l)
+		}
+	}
+	return least
+}
+
 // largestGroup finds the group of greatest prior weight within lo..hi.
 func (s *Search) largestGroup(lo, hi int) (int, int) {
 	bestLo, bestHi, bestW := lo, lo, -1.0

@@ -29,9 +29,9 @@ func (s *Search) mostTelling(k int) []int {
 			chosen = chosen[len(chosen)/exactBatch*exactBatch:]
 		}
 		best, bestScore := 0, worthless
-		before := s.information(chosen)
+		after := s.outlook(chosen)
 		for _, c := range cuts {
-			if score := (s.information(append(chosen[:len(chosen):len(chosen)], c.x)) - before) * c.chance; score > bestScore*(1+1e-9) {
+			if score := after.gain(c.x) * c.chance; score > bestScore*(1+1e-9) {
 				best, bestScore = c.x, score
 			}
 		}
@@ -93,78 +93,4 @@ func (s *Search) cuts() []cut {
 		aboveRate -= seg.p * seg.b
 	}
 	return out
-}
-
-// information is what the joint outcome of runs at xs is expected to tell
-// about the answer, in bits: H(outcomes) - H(outcomes | answer). The rates are
-// taken at their expectation for each segment.
-func (s *Search) information(xs []int) float64 {
-	if len(xs) == 0 {
-		return 0
-	}
-	size := 1 << len(xs)
-	joint := make([]float64, size)
-	rates := make([]float64, len(xs))
-	conditional := 0.0
-	part := make([]float64, size)
-	take := func(p float64) {
-		if p <= 0 {
-			return
-		}
-		part[0] = p
-		for i, r := range rates {
-			conditional += p * entropy(r)
-			for o := range 1 << i {
-				part[o|1<<i] = part[o] * r
-				part[o] *= 1 - r
-			}
-		}
-		for o, v := range part {
-			joint[o] += v
-		}
-	}
-	for _, seg := range s.post.segments {
-		if seg.p < negligible {
-			continue
-		}
-		s.pieces(seg, xs, func(lo, hi int, p float64) {
-			for i, x := range xs {
-				rates[i] = seg.b
-				if lo <= x {
-					rates[i] = seg.a
-				}
-			}
-			take(p)
-		})
-	}
-	for i := range rates {
-		rates[i] = s.post.r0
-	}
-	take(s.post.p0)
-	h := 0.0
-	for _, v := range joint {
-		if v > 0 {
-			h -= v * math.Log2(v)
-		}
-	}
-	return h - conditional
-}
-
-// pieces cuts a segment at the xs that lie within it.
-func (s *Search) pieces(seg segment, xs []int, yield func(lo, hi int, p float64)) {
-	all := s.prior.between(seg.lo, seg.hi)
-	lo := seg.lo
-	for {
-		hi := seg.hi
-		for _, x := range xs {
-			if x >= lo && x < hi {
-				hi = x
-			}
-		}
-		yield(lo, hi, seg.p*s.prior.between(lo, hi)/all)
-		if hi == seg.hi {
-			return
-		}
-		lo = hi + 1
-	}
 }

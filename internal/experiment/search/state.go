@@ -134,6 +134,16 @@ func (s *Search) settle() {
 	}
 }
 
+// enoughForNone is the probability at which "no candidate changed anything" is
+// an answer. A small change of a flaky test's rate looks like none for hundreds
+// of runs, so four times the certainty is asked for.
+func (s *Search) enoughForNone() float64 {
+	if s.post.sure > 0 {
+		return s.opts.Confidence
+	}
+	return 1 - (1-s.opts.Confidence)/4
+}
+
 // Result says what the observations show.
 func (s *Search) Result() Result {
 	r := Result{Culprit: Good, Runs: s.runs, Rounds: s.rounds, Located: s.located}
@@ -148,7 +158,7 @@ func (s *Search) Result() Result {
 	g := s.bestGroup(p)
 	if p.p0 > g.p {
 		r.Probability, r.Before, r.After = p.p0*once, p.r0, p.r0
-		r.Decided = r.Probability >= s.opts.Confidence && len(s.unsettled()) == 0
+		r.Decided = r.Probability >= s.enoughForNone() && len(s.unsettled()) == 0
 		return r
 	}
 	r.Probability, r.Before, r.After = g.p*once, g.b, g.a
@@ -165,6 +175,6 @@ func (s *Search) Result() Result {
 			r.Alternatives = append(r.Alternatives, i)
 		}
 	}
-	r.Decided = r.Probability >= s.opts.Confidence && len(s.unsettled()) == 0 && len(s.unverified(g)) == 0
+	r.Decided = r.Probability >= s.opts.Confidence && s.holds(g) && len(s.unsettled()) == 0 && len(s.unverified(g)) == 0
 	return r
 }
