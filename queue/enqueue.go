@@ -15,8 +15,8 @@ var enqueueScript = script("enqueue", moving)
 const maxName = 1024
 
 // Enqueue makes the job durable, or merges it, or finds that it was handled
-// before (GH2). All of that is one script; when it returns without error the
-// webhook may be answered. ErrInvalid and ErrTooLarge are for ever; any other
+// before (GH2). All of that is one script, which jobs that come at the same time
+// share; when it returns without error the webhook may be answered. ErrInvalid and ErrTooLarge are for ever; any other
 // error means that Redis did not answer, and the webhook should be answered
 // 503, so that its delivery is found and recovered (GH3).
 func (q *Queue) Enqueue(ctx context.Context, job Job) (Receipt, error) {
@@ -34,22 +34,21 @@ func (q *Queue) Enqueue(ctx context.Context, job Job) (Receipt, error) {
 	if !job.Asked.IsZero() {
 		asked = strconv.FormatInt(job.Asked.UnixMicro(), 10)
 	}
-	rows, err := q.run(ctx, enqueueScript, q.opts.KeepDeliveries.Microseconds(),
-		newID(q.now()), int(job.Priority), asked, specOf(job), job.Payload, packed).Slice()
+	line, err := q.send(&enqueueing{
+		ctx:   ctx,
+		args:  [enqueueArgs]any{newID(q.now()), int(job.Priority), asked, specOf(job), job.Payload, packed},
+		bytes: len(job.Payload) + len(packed),
+	})
 	if err != nil {
 		return Receipt{}, fmt.Errorf("enqueue job: %w", err)
 	}
-	return readReceipt(rows[0])
+	return readReceipt(line)
 }
 
-func readReceipt(row any) (Receipt, error) {
-	list, _ := row.([]any)
-	texts := make([]string, len(list))
-	for i, v := range list {
-		texts[i], _ = v.(string)
-	}
+func readReceipt(line string) (Receipt, error) {
+	texts := strings.Fields(line)
 	if len(texts) < 2 {
-		return Receipt{}, fmt.Errorf("enqueue job: read answer: %v", row)
+		return Receipt{}, fmt.Errorf("enqueue job: read answer %q", line)
 	}
 	return Receipt{ID: texts[1], Outcome: EnqueueOutcome(texts[0]), Superseded: texts[2:]}, nil
 }

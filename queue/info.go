@@ -98,12 +98,16 @@ func infoOf(f map[string]string) Info {
 		Summary: f["summary"], Stop: Signal(f["stop"]), Replaced: f["by"],
 		EnqueuedAt: microTime(f["enqueued"]), StartedAt: microTime(f["started"]),
 		Reported: f["reported"] == "1",
-		Since:    microTime(f["since"]), Waited: time.Duration(num("waited")) * time.Microsecond, History: historyOf(f["history"]),
+		Waited:   time.Duration(num("waited")) * time.Microsecond, History: historyOf(f["history"]),
 	}
 	info.ID, info.Priority, info.Asked = f["id"], Priority(num("prio")), microTime(f["asked"])
 	if info.Asked.IsZero() {
 		info.Asked = info.EnqueuedAt
 	}
+	if len(info.History) == 0 { // it came, and nothing has happened since
+		info.History = []Change{{At: info.EnqueuedAt, To: Queued}}
+	}
+	info.Since = info.History[len(info.History)-1].At
 	if f["payload"] != "" {
 		info.Payload = []byte(f["payload"])
 	}

@@ -47,12 +47,15 @@ type Limits struct {
 }
 
 // A Queue is a handle on the jobs under one prefix. It is safe for concurrent
-// use and holds no goroutine and no connection of its own.
+// use and holds no connection of its own, and no goroutine beyond the calls of
+// Enqueue that wait for it.
 type Queue struct {
 	rdb  redis.UniversalClient
 	opts Options
 	base string   // "{prefix}:"
 	keys []string // that scripts declare: the index
+
+	enqueues enqueues
 }
 
 // Open checks the options and that Redis answers.

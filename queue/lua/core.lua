@@ -42,8 +42,7 @@
 local call = redis.call
 local base = string.sub(KEYS[1], 1, -6)
 
--- stamp is the time as text: Lua would write the number as 1.7e+15. As an
--- argument of a call a number is written in full.
+-- stamp is the time as text: Lua would write the number as 1.7e+15.
 local stamp = ARGV[1]
 if stamp == '0' then
   local t = call('TIME')
@@ -51,7 +50,9 @@ if stamp == '0' then
 end
 local now = tonumber(stamp)
 
-local function int(n) return string.format('%.0f', n) end
+-- int writes a number in full. Redis does that too with a number that is an
+-- argument of a call, by way of a float, which takes longer than a ZADD.
+local function int(n) return string.format('%d', n) end
 
 -- Each call of Redis from a script costs about as much as the work that it
 -- does, and building tables costs more. So fields of the index and jobs are read
@@ -92,7 +93,7 @@ end
 local function tick()
   local t, last = now, tonumber(known('tick') or 0)
   if t <= last then t = last + 1 end
-  note('tick', t)
+  note('tick', int(t))
   return t
 end
 
@@ -107,10 +108,11 @@ local function without(name, id)
   note(name, list ~= '' and list)
 end
 
-local fields = {
-  'state', 'prio', 'spec', 'enqueued', 'since', 'history', 'fence', 'worker', 'token', 'stop', 'closed', 'started', 'waited',
-  'attempt', 'crashes', 'row', 'step', 'merges', 'asked', 'reason', 'saved', 'by', 'progress', 'summary',
-  'reporter', 'reports', 'reported', 'payload',
+-- all_fields are those that operations look at; one that needs few of them, and
+-- often, says which.
+local all_fields = {
+  'state', 'prio', 'spec', 'enqueued', 'history', 'fence', 'worker', 'token', 'stop', 'closed',
+  'started', 'attempt', 'crashes', 'row', 'step', 'merges', 'asked', 'reason', 'saved', 'by', 'summary', 'reporter', 'reports', 'reported',
 }
 local jobs, touched = {}, {}
 
@@ -121,14 +123,17 @@ local function understand(h)
   h.inst = string.match(h.group, '^[^\t]*')
 end
 
--- get is a job, with its payload for who wants it.
-local function get(id, payload)
+local function get(id, fields)
   local h = jobs[id]
   if h then return h end
-  local n = payload and #fields or #fields - 1
-  local v = call('HMGET', base .. 'job:' .. id, unpack(fields, 1, n))
-  h = {id = id}
-  for i = 1, n do
+  fields = fields or all_fields
+  local v = call('HMGET', base .. 'job:' .. id, unpack(fields))
+  -- Named here, so that the table has its size from the start.
+  h = {
+    id = id, state = nil, spec = nil, history = nil, fence = nil, worker = nil, token = nil, prio = nil, delivery = nil,
+    key = nil, ref = nil, sha = nil, reftime = nil, group = nil, inst = nil, from = nil, score = nil, changed = nil, cleared = nil,
+  }
+  for i = 1, #fields do
     if v[i] then h[fields[i]] = v[i] end
   end
   if h.spec then understand(h) end
@@ -210,7 +215,7 @@ local function flush_index()
   local names = {}
   for name in pairs(counts) do names[#names + 1] = name end
   learn(names)
-  for name, by in pairs(counts) do note(name, tonumber(index[name] or 0) + by) end
+  for name, by in pairs(counts) do note(name, int(tonumber(index[name] or 0) + by)) end
   counts = {}
   local some, none = {}, {}
   for name in pairs(index_changed) do

@@ -7,6 +7,6 @@ if delay < 0 then
   call('ZREM', base .. 'reports', id)
   put(h, 'reported', 1)
 else
-  call('ZADD', base .. 'reports', now + delay, id)
+  call('ZADD', base .. 'reports', int(now + delay), id)
 end
 return {'ok'}

@@ -2,5 +2,5 @@
 local key = base .. 'turn:' .. ARGV[6]
 if call('HGET', key, 'holder') ~= ARGV[7] then return {'lost'} end
 call('HDEL', key, 'holder', 'till')
-call('HSET', key, 'due', now + tonumber(ARGV[8]))
+call('HSET', key, 'due', int(now + tonumber(ARGV[8])))
 return {'ok'}

@@ -1,16 +1,19 @@
 -- enqueue: keep deliveries (us), then for each job: id, priority, when it was
--- asked for (us, empty: now), spec, payload, checkpoint. Answers for each
--- {outcome, id, IDs of superseded jobs...}.
+-- asked for (us, empty: now), spec, payload, checkpoint. Answers a line for each:
+-- outcome, ID and the IDs of superseded jobs, with spaces between.
 local keep = tonumber(ARGV[6])
 
 local batch, names = {}, {'tick', 'oldest', 'n:enqueued'}
+local function also(name) names[#names + 1] = name end
 for i = 7, #ARGV, 6 do
   local h = {id = ARGV[i], prio = ARGV[i + 1], asked = ARGV[i + 2], spec = ARGV[i + 3], payload = ARGV[i + 4], checkpoint = ARGV[i + 5]}
   understand(h)
   batch[#batch + 1] = h
-  for _, name in ipairs({'d:' .. h.delivery, 'k:' .. h.key, 'r:' .. h.ref, 'g:' .. h.group, 'i:' .. h.inst, 'n:depth:' .. h.prio}) do
-    names[#names + 1] = name
-  end
+  also('d:' .. h.delivery)
+  also('k:' .. h.key)
+  also('r:' .. h.ref)
+  also('g:' .. h.group)
+  also('n:depth:' .. h.prio)
 end
 learn(names)
 
@@ -66,23 +69,23 @@ local function merge(job, h)
   if h.state == 'snoozed' then move(h, 'queued', nil, 'woken by another request') end
   remember(job, h.id)
   count('merged')
-  return {'merged', h.id}
+  return 'merged ' .. h.id
 end
 
 local function enqueue(job)
   local id = job.id
   local seen = job.delivery ~= '' and known('d:' .. job.delivery)
   if seen == id or job.delivery == '' and call('EXISTS', base .. 'job:' .. id) == 1 then
-    return {'enqueued', id} -- sent again after a lost answer
+    return 'enqueued ' .. id -- sent again after a lost answer
   end
   if seen then
     count('duplicate')
-    return {'duplicate', seen}
+    return 'duplicate ' .. seen
   end
   local twin = job.key ~= '' and known('k:' .. job.key)
   if twin then return merge(job, get(twin)) end
 
-  local answer = {'enqueued', id}
+  local answer = 'enqueued ' .. id
   if job.ref ~= '' then
     local older = {}
     for other in string.gmatch(known('r:' .. job.ref) or '', '%S+') do
@@ -91,7 +94,7 @@ local function enqueue(job)
         if job.reftime ~= '' and h.reftime ~= '' and tonumber(job.reftime) < tonumber(h.reftime) then
           remember(job, other)
           count('stale')
-          return {'stale', other}
+          return 'stale ' .. other
         end
         older[#older + 1] = h
       end
@@ -99,7 +102,7 @@ local function enqueue(job)
     for _, h in ipairs(older) do
       put(h, 'by', id)
       stop(h, 'superseded', 'superseded by job ' .. id)
-      answer[#answer + 1] = h.id
+      answer = answer .. ' ' .. h.id
     end
   end
 
@@ -129,4 +132,4 @@ end
 local answers = {}
 for i, job in ipairs(batch) do answers[i] = enqueue(job) end
 if #deliveries > 0 then call('RPUSH', base .. 'deliveries', unpack(deliveries)) end
-return answers
+return table.concat(answers, '\n')

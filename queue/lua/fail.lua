@@ -14,6 +14,6 @@ elseif delay < 0 or n >= most then
   finish(h, to, reason)
 else
   put(h, 'reason', reason)
-  move(h, to, now + delay, reason)
+  move(h, to, int(now + delay), reason)
 end
 return close(h, 'fail', to)

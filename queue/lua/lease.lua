@@ -4,8 +4,8 @@
 -- returns nothing and the answer: what the same operation with the same fence
 -- came to when it is sent again after a lost answer, or that the lease is lost.
 -- Without a worker the fence alone counts.
-local function held(id, fence, worker, op)
-  local h = get(id)
+local function held(id, fence, worker, op, fields)
+  local h = get(id, fields)
   if h.state == 'running' and h.fence == fence and h.worker == (worker or h.worker) then return h end
   local before = h.closed and string.match(h.closed, '^' .. fence .. ':' .. op .. ':(%a+)$')
   if before then return nil, {'ok', before} end
@@ -19,6 +19,7 @@ local function close(h, op, to)
 end
 
 local function renew(h, lease)
-  call('ZADD', base .. 'state:running', now + lease, h.id)
-  put(h, 'due', now + lease)
+  local till = int(now + lease)
+  call('ZADD', base .. 'state:running', till, h.id)
+  put(h, 'due', till)
 end

@@ -5,22 +5,25 @@ local limit = {repository = tonumber(ARGV[3]), installation = tonumber(ARGV[4]),
 -- A line says how a group (g:<group>) or an installation (i:<inst>) stands. The
 -- index keeps one as long as there are jobs that wait or run.
 --   running  jobs
---   waiting  of a group: its queued jobs; of an installation: its groups that
---            have a place
+--   placed   of an installation: its groups that have a place
 --   served   tick of the last claim, 0 for none
 --   at       its place in groups:<inst> or insts, nil: it has none
---   head, turn  of a group: member and score of the first of ready:<group>
+--   head, turn  of a group: member and score of the first of ready:<group>,
+--            nil: none of its jobs waits
 local lines, unsettled, opened = {}, {}, {}
 
 local function line(name)
   local l = lines[name]
   if l then return l end
-  l = {running = 0, waiting = 0, served = 0}
   local text = known(name)
   if text then
-    local running, waiting, served, at, turn, head = string.match(text, '^(%d+)\n(%d+)\n(%d+)\n(%-?%d*)\n(%-?%d*)\n(.*)$')
-    l.running, l.waiting, l.served = tonumber(running), tonumber(waiting), tonumber(served)
-    l.at, l.turn, l.head = tonumber(at), tonumber(turn), head
+    local running, placed, served, at, turn, head = string.match(text, '^(%d+) (%d+) (%d+) (%-?%d*) (%-?%d*) (.*)$')
+    l = {
+      running = tonumber(running), placed = tonumber(placed), served = tonumber(served), at = tonumber(at), turn = tonumber(turn),
+      head = head ~= '' and head or nil, dirty = false,
+    }
+  else
+    l = {running = 0, placed = 0, served = 0, at = nil, turn = nil, head = nil, dirty = false}
   end
   lines[name] = l
   return l
@@ -47,14 +50,14 @@ end
 -- first of its groups that have a place, if that is known.
 local function settle_inst(inst, i, first)
   local at
-  if i.waiting > 0 and not inst_full(inst, i) then
-    first = first or call('ZRANGE', base .. 'groups:' .. inst, 0, 0)[1]
+  if i.placed > 0 and not inst_full(inst, i) then
+    first = first or call('ZRANGE', base .. 'groups:' .. inst, '0', '0')[1]
     local g = line('g:' .. first)
     at = turn_at(i.served, g.head, g.at)
   end
   if at == i.at then return end
   if at then
-    call('ZADD', base .. 'insts', at, inst)
+    call('ZADD', base .. 'insts', int(at), inst)
   else
     call('ZREM', base .. 'insts', inst)
   end
@@ -70,22 +73,22 @@ local function settle(group, second)
   local inst = string.match(group, '^[^\t]*')
   local g, i = line('g:' .. group), line('i:' .. inst)
   local at
-  if g.waiting > 0 and not group_full(group, g) then at = turn_at(g.served, g.head, g.turn) end
+  if g.head and not group_full(group, g) then at = turn_at(g.served, g.head, g.turn) end
   if at ~= g.at then
     if at then
-      call('ZADD', base .. 'groups:' .. inst, at, group)
+      call('ZADD', base .. 'groups:' .. inst, int(at), group)
     else
       call('ZREM', base .. 'groups:' .. inst, group)
     end
     if not g.at then
-      i.waiting, i.dirty = i.waiting + 1, true
+      i.placed, i.dirty = i.placed + 1, true
     elseif not at then
-      i.waiting, i.dirty = i.waiting - 1, true
+      i.placed, i.dirty = i.placed - 1, true
     end
     g.at, g.dirty = at, true
   end
   local first
-  if at and i.waiting == 1 then
+  if at and i.placed == 1 then
     first = group
   elseif second then
     first = second
@@ -104,32 +107,27 @@ local function settle_all()
   end
 end
 
--- join and leave are about a job that waits.
+-- join and leave are about a job that waits. One behind others changes nothing
+-- in the line.
 local function join(h, g)
   local turn, member = tonumber(h.enqueued) - tonumber(h.prio) * ageing, h.prio .. h.id
-  call('ZADD', base .. 'ready:' .. h.group, turn, member)
-  g.waiting, g.dirty = g.waiting + 1, true
+  call('ZADD', base .. 'ready:' .. h.group, int(turn), member)
   count('depth:' .. h.prio)
-  if g.waiting == 1 or turn < g.turn or turn == g.turn and member < g.head then
-    g.head, g.turn = member, turn
+  if not g.head or turn < g.turn or turn == g.turn and member < g.head then
+    g.head, g.turn, g.dirty = member, turn, true
     unsettled[h.group] = true
-  elseif not g.at or not line('i:' .. h.inst).at then
-    unsettled[h.group] = true -- this process may have higher limits than who took them out
+  elseif not g.at then
+    unsettled[h.group] = true -- this process may have higher limits than who took it out
   end
 end
 
 local function leave(h, g)
   local member = h.prio .. h.id
   call('ZREM', base .. 'ready:' .. h.group, member)
-  g.waiting, g.dirty = g.waiting - 1, true
   count('depth:' .. h.prio, -1)
   if g.head == member then
-    if g.waiting > 0 then
-      local first = call('ZRANGE', base .. 'ready:' .. h.group, 0, 0, 'WITHSCORES')
-      g.head, g.turn = first[1], tonumber(first[2])
-    else
-      g.head, g.turn = nil, nil
-    end
+    local first = call('ZRANGE', base .. 'ready:' .. h.group, '0', '0', 'WITHSCORES')
+    g.head, g.turn, g.dirty = first[1], tonumber(first[2]), true
     unsettled[h.group] = true
   end
 end
@@ -143,7 +141,7 @@ local function run(h, g, by)
   i.running, i.dirty = i.running + by, true
   running_by = running_by + by
   freed = freed or by < 0
-  if by > 0 or g.waiting > 0 and not g.at or i.waiting > 0 and not i.at then unsettled[h.group] = true end
+  if by > 0 or g.head and not g.at or i.placed > 0 and not i.at then unsettled[h.group] = true end
 end
 
 local function total_full()
@@ -160,11 +158,10 @@ function flush_lines()
   for name, l in pairs(lines) do
     if l.dirty then
       l.dirty = nil
-      if l.running == 0 and l.waiting == 0 then
+      if l.running == 0 and l.placed == 0 and not l.head then
         note(name, false)
       else
-        note(name, int(l.running) .. '\n' .. int(l.waiting) .. '\n' .. int(l.served) .. '\n' ..
-          (l.at and int(l.at) or '') .. '\n' .. (l.turn and int(l.turn) or '') .. '\n' .. (l.head or ''))
+        note(name, string.format('%d %d %d %s %s %s', l.running, l.placed, l.served, l.at and int(l.at) or '', l.turn and int(l.turn) or '', l.head or ''))
       end
     end
   end

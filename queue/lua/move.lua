@@ -2,18 +2,21 @@
 local terminal = {done = true, dead = true, cancelled = true, superseded = true}
 
 -- past is a job's history with one more line: when, which state, and why or by
--- whom. The oldest lines go first when it grows long.
+-- whom. Its first is not written as long as it is the only one: the job came when
+-- it was enqueued. The oldest go first when there are many.
 local function past(h, to, why)
   local text = stamp .. ' ' .. to
-  if why and why ~= '' then text = text .. ' ' .. string.sub(string.gsub(why, '%c', ' '), 1, 160) end
-  if not h.history then return text end
-  local all = h.history .. '\n' .. text
+  if why and why ~= '' then
+    if string.find(why, '%c') then why = string.gsub(why, '%c', ' ') end
+    text = text .. ' ' .. string.sub(why, 1, 160)
+  end
+  local all = (h.history or h.enqueued .. ' queued') .. '\n' .. text
   while #all > 3000 do all = string.sub(all, string.find(all, '\n', 1, true) + 1) end
   return all
 end
 
 -- move is the only way from one state to another. score is that of the new
--- state's set; a queued job keeps the age it has. why goes into its history.
+-- state's set, as text; a queued job keeps the age it has. why goes into its history.
 local function move(h, to, score, why)
   local from, g = h.state, line('g:' .. h.group)
   if from == 'queued' then
@@ -23,7 +26,7 @@ local function move(h, to, score, why)
     without('c:' .. h.token, h.id)
   end
   if to == 'queued' then
-    score = tonumber(h.enqueued)
+    score = h.enqueued
     join(h, g)
   elseif to == 'running' then
     run(h, g, 1)
@@ -34,14 +37,13 @@ local function move(h, to, score, why)
   end
   h.score = score
   put(h, 'state', to)
-  put(h, 'since', stamp)
-  put(h, 'history', past(h, to, why))
+  if from then put(h, 'history', past(h, to, why)) end
   if to == 'running' then
     put(h, 'due', score)
   elseif to == 'retrying' or to == 'snoozed' then
     put(h, 'due', score)
     local due = known('due')
-    if not due or score < tonumber(due) then note('due', score) end
+    if not due or tonumber(score) < tonumber(due) then note('due', score) end
   end
 end
 
@@ -65,11 +67,11 @@ local function finish(h, to, reason)
     clear(h, 'reason')
   end
   unlink(h)
-  if h.saved then later[#later + 1] = {'ZADD', base .. 'expiring', now, h.id} end
+  if h.saved then later[#later + 1] = {'ZADD', base .. 'expiring', stamp, h.id} end
   count(to)
-  move(h, to, now, reason)
+  move(h, to, stamp, reason)
   if to ~= 'done' then
-    later[#later + 1] = {'ZADD', base .. 'reports', now, h.id}
+    later[#later + 1] = {'ZADD', base .. 'reports', stamp, h.id}
     wake('report')
   end
 end

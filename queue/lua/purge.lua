@@ -6,7 +6,7 @@ local gone = 0
 for state in pairs(terminal) do
   local age = keep
   if state == 'dead' then age = keep * 4 end
-  local old = call('ZRANGEBYSCORE', base .. 'state:' .. state, '-inf', now - age, 'WITHSCORES', 'LIMIT', 0, n)
+  local old = call('ZRANGEBYSCORE', base .. 'state:' .. state, '-inf', int(now - age), 'WITHSCORES', 'LIMIT', 0, n)
   for i = 1, #old, 2 do
     local id = old[i]
     if not call('ZSCORE', base .. 'reports', id) or tonumber(old[i + 1]) < now - keep * 4 then
@@ -18,7 +18,7 @@ for state in pairs(terminal) do
     end
   end
 end
-for _, id in ipairs(call('ZRANGEBYSCORE', base .. 'expiring', '-inf', now - keep_checkpoints, 'LIMIT', 0, n)) do
+for _, id in ipairs(call('ZRANGEBYSCORE', base .. 'expiring', '-inf', int(now - keep_checkpoints), 'LIMIT', 0, n)) do
   call('DEL', base .. 'checkpoint:' .. id)
   clear(get(id), 'saved')
   call('ZREM', base .. 'expiring', id)

@@ -11,10 +11,10 @@ if lease > 0 then
   local last, hold = unpack(call('HMGET', base .. 'reaper', 'last', 'hold'))
   last, hold = tonumber(last or 0), tonumber(hold or 0)
   if now - last > lease * 2 / 3 and now > hold + lease then hold = now + lease end
-  call('HSET', base .. 'reaper', 'last', now, 'hold', hold)
+  call('HSET', base .. 'reaper', 'last', stamp, 'hold', int(hold))
   if now < hold then return {} end
 end
-local ids = call('ZRANGEBYSCORE', base .. 'state:running', '-inf', now - 1, 'LIMIT', 0, n)
+local ids = call('ZRANGEBYSCORE', base .. 'state:running', '-inf', int(now - 1), 'LIMIT', 0, n)
 for _, id in ipairs(ids) do
   local h = get(id)
   crashed(h, 'worker ' .. h.worker .. ' stopped renewing its lease', most)

@@ -1,5 +1,5 @@
 -- snooze: id, fence, worker, reason, until (us).
-local reason, till = ARGV[9], tonumber(ARGV[10])
+local reason, till = ARGV[9], ARGV[10]
 local h, answer = held(ARGV[6], ARGV[7], ARGV[8], 'snooze')
 if not h then return answer end
 local to = 'snoozed'

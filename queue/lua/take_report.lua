@@ -3,7 +3,7 @@ local token, lease = ARGV[6], tonumber(ARGV[7])
 local id = call('ZRANGEBYSCORE', base .. 'reports', '-inf', now, 'LIMIT', 0, 1)[1]
 if not id then return {} end
 local h = get(id)
-call('ZADD', base .. 'reports', now + lease, id)
+call('ZADD', base .. 'reports', int(now + lease), id)
 put(h, 'reporter', token)
 put(h, 'reports', tonumber(h.reports or 0) + 1)
 flush()

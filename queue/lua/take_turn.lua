@@ -4,5 +4,5 @@ local key, holder, lease = base .. 'turn:' .. ARGV[6], ARGV[7], tonumber(ARGV[8]
 local has, till, due = unpack(call('HMGET', key, 'holder', 'till', 'due'))
 if has and has ~= holder and tonumber(till) > now then return {'wait', int(tonumber(till) - now)} end
 if has ~= holder and ARGV[9] ~= '1' and due and tonumber(due) > now then return {'wait', int(tonumber(due) - now)} end
-call('HSET', key, 'holder', holder, 'till', now + lease)
+call('HSET', key, 'holder', holder, 'till', int(now + lease))
 return {'taken'}

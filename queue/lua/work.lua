@@ -3,21 +3,38 @@
 -- claims, so that a worker that goes from job to job asks once. Answers {us until
 -- something is due (-1: nothing is), {'done' or 'lost', for each that was
 -- completed}, {a claimed job}, ...}.
-local worker, token, lease, most = ARGV[6], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9])
+local worker, token, till, most = ARGV[6], ARGV[7], int(now + tonumber(ARGV[8])), tonumber(ARGV[9])
 
-local answer, names, done = {'-1', {}}, {'tick', 'n:done'}, {}
+local ending = {'state', 'enqueued', 'spec', 'history', 'fence', 'worker', 'token', 'stop', 'closed', 'saved', 'reason'}
+local beginning = {
+  'state', 'spec', 'history', 'prio', 'enqueued', 'payload', 'asked', 'started', 'attempt', 'crashes', 'row', 'saved',
+}
+local begun = {'spec', 'prio', 'enqueued', 'payload', 'asked', 'started', 'attempt', 'crashes', 'row', 'saved', 'fence', 'waited'}
+
+local told, done, names = {}, {}, {'tick', 'n:done'}
+local function also(name) names[#names + 1] = name end
 for i = 10, #ARGV, 3 do
-  local h, before = held(ARGV[i], ARGV[i + 1], worker, 'complete')
+  local h, before = held(ARGV[i], ARGV[i + 1], worker, 'complete', ending)
   if h then
     done[#done + 1], h.told = h, ARGV[i + 2]
-    for _, name in ipairs({'k:' .. h.key, 'r:' .. h.ref, 'c:' .. h.token, 'g:' .. h.group, 'i:' .. h.inst}) do names[#names + 1] = name end
+    also('k:' .. h.key)
+    also('r:' .. h.ref)
+    also('c:' .. h.token)
+    also('g:' .. h.group)
+    also('i:' .. h.inst)
   end
-  answer[2][#answer[2] + 1] = before and (before[2] or 'lost') or 'done'
+  told[#told + 1] = before and (before[2] or 'lost') or 'done'
 end
 if most > 0 then
-  for _, name in ipairs({'c:' .. token, 'due', 'paused', 'n:claimed', 'n:waited', 'n:depth:0', 'n:depth:1', 'n:depth:2'}) do names[#names + 1] = name end
+  also('c:' .. token)
+  also('due')
+  also('paused')
+  also('n:claimed')
+  also('n:waited')
+  also('n:depth:0')
 end
 learn(names)
+local answer = {'-1', told}
 
 -- The result is published already, so it counts even if the job was asked to
 -- stop meanwhile.
@@ -37,12 +54,12 @@ local function give(h)
 end
 
 if index['c:' .. token] then -- sent again after a lost answer
-  for id in string.gmatch(index['c:' .. token], '%S+') do give(get(id, true)) end
+  for id in string.gmatch(index['c:' .. token], '%S+') do give(get(id, begun)) end
   return answer
 end
 
 local function earliest(state, due)
-  local first = call('ZRANGE', base .. 'state:' .. state, 0, 0, 'WITHSCORES')[2]
+  local first = call('ZRANGE', base .. 'state:' .. state, '0', '0', 'WITHSCORES')[2]
   if first and (not due or tonumber(first) < due) then return tonumber(first) end
   return due
 end
@@ -50,21 +67,22 @@ end
 -- bring_due puts jobs into the line that are due.
 local function bring_due()
   for _, state in ipairs({'retrying', 'snoozed'}) do
-    for _, id in ipairs(call('ZRANGEBYSCORE', base .. 'state:' .. state, '-inf', now, 'LIMIT', 0, 50)) do
+    for _, id in ipairs(call('ZRANGEBYSCORE', base .. 'state:' .. state, '-inf', stamp, 'LIMIT', '0', '50')) do
       move(get(id), 'queued', nil, 'due')
     end
   end
   flush_moves()
-  note('due', earliest('retrying', earliest('snoozed')) or false)
+  local due = earliest('retrying', earliest('snoozed'))
+  note('due', due and int(due))
 end
 
 -- take claims the first job of the group whose turn it is, in the installation
 -- whose turn it is.
 local function take()
   while not total_full() do
-    local inst = call('ZRANGE', base .. 'insts', 0, 0)[1]
+    local inst = call('ZRANGE', base .. 'insts', '0', '0')[1]
     if not inst then return nil end
-    local group, second = unpack(call('ZRANGE', base .. 'groups:' .. inst, 0, 1))
+    local group, second = unpack(call('ZRANGE', base .. 'groups:' .. inst, '0', '1'))
     learn({'i:' .. inst, 'g:' .. group, second and 'g:' .. second})
     local i, g = line('i:' .. inst), line('g:' .. group)
     -- A worker with lower limits than the one that put it in the line takes it
@@ -74,11 +92,12 @@ local function take()
     elseif group_full(group, g) then
       settle(group, second or false)
     else
-      local h = get(string.sub(g.head, 2), true)
+      local h = get(string.sub(g.head, 2), beginning)
       if h.state == 'queued' then
         local fence = tick()
         g.served, i.served = fence, fence
-        h.waited = int(math.max(0, now - tonumber(h.since)))
+        local since = h.history and string.match(h.history, '(%d+) [^\n]*$') or h.enqueued
+        h.waited = int(math.max(0, now - tonumber(since)))
         put(h, 'fence', int(fence))
         put(h, 'worker', worker)
         put(h, 'token', token)
@@ -88,8 +107,8 @@ local function take()
         count('claimed')
         count('waited', tonumber(h.waited))
         -- Written first, so that a Redis without memory refuses the claim.
-        call('ZADD', base .. 'state:running', now + lease, h.id)
-        move(h, 'running', now + lease, worker)
+        call('ZADD', base .. 'state:running', till, h.id)
+        move(h, 'running', till, worker)
         h.score, running_by = nil, running_by - 1
         settle(group, second or false)
         return h
