@@ -60,6 +60,8 @@ func depth(s *session.Session) (string, float64, string) {
 	switch {
 	case c == nil:
 		return name, 0, "no cause was confirmed"
+	case c.Kind == session.Reading:
+		return name, .6, "a line that was read, without the commit that brought it"
 	case c.Culprit == nil:
 		return name, .5, "a cause without a commit"
 	case len(c.Alternatives) > 0:
@@ -79,6 +81,10 @@ func strengthOf(s *session.Session) (string, float64, string) {
 	switch {
 	case c == nil:
 		return name, 0, "no cause was confirmed"
+	case c.Kind == session.Reading && proven(s):
+		return name, .6, "a model read it, and the test passes with the line changed" + struck(c)
+	case c.Kind == session.Reading:
+		return name, math.Max(0, .4-.1*float64(c.Struck)), "a model read it; no run decides it" + struck(c)
 	case c.Culprit == nil:
 		return name, .6, "decided by a swap, not by a commit and its parent"
 	}
@@ -92,6 +98,18 @@ func strengthOf(s *session.Session) (string, float64, string) {
 		sure *= .6
 	}
 	return name, sure, reason
+}
+
+// proven reports whether the fix of the session's cause was confirmed by runs.
+func proven(s *session.Session) bool {
+	return s.Confirmation != nil && s.Confirmation.Overall == "confirmed"
+}
+
+func struck(c *session.RootCause) string {
+	if c.Struck == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d pieces of its evidence were not there", c.Struck)
 }
 
 func breadth(s *session.Session) (string, float64, string) {
@@ -127,7 +145,9 @@ func consistency(s *session.Session) (string, float64, string) {
 	const name = "consistency"
 	confirmed := 0
 	for _, t := range s.Wave(1) {
-		if t.Verdict == session.Confirmed {
+		// A line that was read does not contradict the commit that an
+		// experiment found: it may be its reason.
+		if t.Verdict == session.Confirmed && (s.Causes[t.ID] == nil || s.Causes[t.ID].Kind != session.Reading || s.RootCause == nil || s.RootCause.Task == t.ID) {
 			confirmed++
 		}
 	}

@@ -26,6 +26,7 @@ func fix(ctx context.Context, e *env) (Outcome, error) {
 			}
 			r := e.Fixer.Fix(ctx, s, t)
 			return wave.Report{Row: fixRow(r), Keep: func() {
+				spend(s, r.Spent)
 				if r.Fix != nil {
 					s.Fixes[r.ID] = r.Fix
 				}

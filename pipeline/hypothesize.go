@@ -13,6 +13,7 @@ import (
 
 // facts is what the rules look at.
 type facts struct {
+	reads     bool // a model can read code
 	flaky     bool
 	history   int  // first-parent commits up to bad
 	hasGood   bool // an older commit passes
@@ -157,6 +158,28 @@ var rules = []rule{
 		experiment: "Run the reproduction here on commits known or believed to be good.",
 		prediction: func(facts) string { return "no older commit passes in this environment" },
 	},
+	{
+		kind: session.Reading,
+		rank: func(f facts) float64 {
+			switch {
+			case !f.reads:
+				return 0
+			case f.flaky:
+				return 0.8
+			case f.hasGood:
+				return 0.6 // an experiment decides more, where one is possible
+			}
+			return 0.85
+		},
+		title: func(facts) string { return "a line of the code under test is wrong" },
+		hypothesis: func(facts) string {
+			return "The code that the failing test exercises does something else than the test demands, and the line can be named."
+		},
+		experiment: "Reading, backwards from the failing assertion to the place where the value becomes wrong, and the runs that this asks for.",
+		prediction: func(facts) string {
+			return "there is a line in the code under test that makes the observed value out of right ones"
+		},
+	},
 }
 
 // hypothesize turns what is known into 3–5 ranked, falsifiable hypotheses and
@@ -224,12 +247,13 @@ var fixDescription = map[session.HypothesisKind]string{
 	session.Nondeterminism: "No change that hides the failure; the report says what makes it appear.",
 	session.DependencyMove: "Put the dependency files back to their last good state.",
 	session.Environment:    "No change to the code; the report says what differs.",
+	session.Reading:        "The smallest change at the line that is wrong, in the files that the evidence names.",
 }
 
 // gather collects the facts for the rules.
 func gather(ctx context.Context, e *env) (facts, error) {
 	s, r, a := e.s, e.s.Reproduction, e.s.Archaeology
-	f := facts{flaky: r.Flaky, history: a.Total, overlaid: len(s.Flags.Overlay) > 0}
+	f := facts{reads: e.Reads, flaky: r.Flaky, history: a.Total, overlaid: len(s.Flags.Overlay) > 0}
 	if r.Failure != nil {
 		f.kind = r.Failure.Kind
 	}

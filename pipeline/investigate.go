@@ -105,12 +105,19 @@ func keepFinding(s *session.Session, f session.Finding) {
 			}
 		}
 	}
+	spend(s, f.Spent)
+}
+
+// spend adds what a model used for a row. Rows are merged one after another.
+func spend(s *session.Session, x session.Spent) {
+	s.Budget.Tokens += x.Tokens
+	s.Budget.Cost += x.Cost
 }
 
 // strength orders confirmed causes of several kinds: the one that says most
-// precisely what to change comes first.
+// precisely what to change comes first. What was only read comes last.
 var strength = map[session.HypothesisKind]int{
-	session.Regression: 5, session.DependencyMove: 4, session.TestFault: 3, session.Nondeterminism: 2, session.Environment: 1,
+	session.Regression: 5, session.DependencyMove: 4, session.TestFault: 3, session.Nondeterminism: 2, session.Environment: 1, session.Reading: 0,
 }
 
 // best is the confirmed cause that the session stands by. A dependency or

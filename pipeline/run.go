@@ -41,6 +41,8 @@ type Deps struct {
 	// Machine says what this machine has, to be compared with CI's. May be nil.
 	Machine func(ctx context.Context) workflow.Machine
 	Memory  Memory
+	// Reads says that the investigator has a model that can read code.
+	Reads bool
 	// Progress gets one line per transition, for a terminal.
 	Progress func(line string)
 }

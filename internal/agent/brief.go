@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"culprit/internal/session"
@@ -42,6 +43,10 @@ func brief(m Marks, s *session.Session, t session.Task, board []session.Discover
 		section("What was confirmed")
 		block("earlier results", t.PrevContext, maxContext)
 	}
+	if found := confirmed(s, t); found != "" {
+		section("What other workers confirmed")
+		block("confirmed hypotheses", found, maxContext)
+	}
 	section("The failure")
 	if s.Bad != nil {
 		fmt.Fprintf(&b, "\nThe commit under investigation is %s.", s.Bad.SHA)
@@ -65,6 +70,17 @@ func brief(m Marks, s *session.Session, t session.Task, board []session.Discover
 			}
 		}
 		block("board", strings.Join(lines, "\n"), maxContext)
+	}
+	return b.String()
+}
+
+// confirmed are the rows of wave 1 that hold, but those that t builds on.
+func confirmed(s *session.Session, t session.Task) string {
+	var b strings.Builder
+	for _, row := range s.Wave(1) {
+		if row.Verdict == session.Confirmed && row.ID != t.ID && !slices.Contains(t.ContextFrom, row.ID) {
+			fmt.Fprintf(&b, "%s: %s\n%s\n", row.ID, row.Findings, row.EvidenceFor)
+		}
 	}
 	return b.String()
 }

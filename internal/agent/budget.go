@@ -6,6 +6,9 @@ import (
 	"sync"
 )
 
+// micro is how money is counted: millionths of the currency's unit, rounded up.
+const micro = 1_000_000
+
 // Amount is what a call uses: tokens, and money in millionths of the
 // currency's unit.
 type Amount struct {

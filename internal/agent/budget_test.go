@@ -62,28 +62,3 @@ func TestALocalBudgetIsNeverPassed(t *testing.T) {
 		t.Errorf("%d granted, %+v used", granted, b.Used())
 	}
 }
-
-func TestPricesAndModelsAreRead(t *testing.T) {
-	t.Parallel()
-	p, err := ParsePrices("big=2/0.5/8, local:7b=0/0/0")
-	if err != nil || p["big"] != (Price{2, 0.5, 8}) {
-		t.Fatal(p, err)
-	}
-	if got := p.Cost("big", Usage{In: 1_000_000, Cached: 400_000, Out: 100_000}); got != 2_200_000 {
-		t.Errorf("cost %d", got)
-	}
-	for _, bad := range []string{"", "big", "big=1/2", "big=1/2/x", "big=1/-2/3", "=1/2/3"} {
-		if _, err := ParsePrices(bad); err == nil {
-			t.Errorf("%q was taken", bad)
-		}
-	}
-	m, err := ParseModels("gpt-5@high, vendor/model@20250101,qwen3:8b")
-	if err != nil || len(m) != 3 || m[0] != (Model{"gpt-5", "high"}) || m[1] != (Model{"vendor/model@20250101", ""}) {
-		t.Errorf("%+v %v", m, err)
-	}
-	for _, bad := range []string{"", " , ", "two words"} {
-		if _, err := ParseModels(bad); err == nil {
-			t.Errorf("%q was taken", bad)
-		}
-	}
-}

@@ -162,7 +162,7 @@ func (c *Client) attempt(ctx context.Context, q ask, m Model, n int, spent *Usag
 	line.Lacks = able.missing()
 	u := reply.Usage
 	line.TokensIn, line.TokensCached, line.TokensOut, line.TokensReasoning, line.Estimated = u.In, u.Cached, u.Out, u.Reasoning, u.Estimated
-	cost := c.set.Prices.Cost(m.Name, u)
+	cost := c.set.Prices.Cost(m.Name, u.In, u.Cached, u.Out)
 	line.Cost = float64(cost) / micro
 	*spent = spent.add(u)
 	// What was used is used, even when the session is being stopped.
@@ -175,7 +175,7 @@ func (c *Client) attempt(ctx context.Context, q ask, m Model, n int, spent *Usag
 }
 
 func (c *Client) amount(m Model, u Usage) Amount {
-	return Amount{int64(u.Tokens()), c.set.Prices.Cost(m.Name, u)}
+	return Amount{int64(u.Tokens()), c.set.Prices.Cost(m.Name, u.In, u.Cached, u.Out)}
 }
 
 // billed is what a failed call is taken to have cost: a request that was

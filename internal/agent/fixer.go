@@ -72,10 +72,13 @@ func (f *Fixer) Fix(ctx context.Context, s *session.Session, t session.Task) ses
 		out.Findings = clip("The fix could not be attempted: "+out.Error, session.MaxFindings)
 		return out
 	}
-	cause := causeOf(s, t)
+	cause := s.RootCause
 	switch {
-	case cause == nil:
-		return fail(errors.New("no confirmed cause belongs to this row"))
+	case cause == nil || s.Causes[cause.Task] == nil:
+		return fail(errors.New("no cause is confirmed"))
+	case !slices.Contains(t.ContextFrom, cause.Task):
+		out.Findings = fmt.Sprintf("The fix is made in the row of %s, the leading cause.", cause.Task)
+		return out
 	case cause.NoCodeChange:
 		out.Findings = "No change of the code is right here."
 		return out
@@ -96,16 +99,6 @@ func (f *Fixer) Fix(ctx context.Context, s *session.Session, t session.Task) ses
 		return out
 	}
 	return f.write(ctx, s, t, cause, base, out, fail)
-}
-
-// causeOf is the confirmed cause that a fix row belongs to.
-func causeOf(s *session.Session, t session.Task) *session.RootCause {
-	for _, id := range t.ContextFrom {
-		if c := s.Causes[id]; c != nil {
-			return c
-		}
-	}
-	return nil
 }
 
 // written counts the fixes of a model that were rejected.
@@ -183,7 +176,7 @@ func (f *Fixer) write(ctx context.Context, s *session.Session, t session.Task, c
 	if err != nil {
 		return fail(err)
 	}
-	allowed := implicated(s, t, cause)
+	allowed := implicated(s, cause)
 	policy := patch.Policy{IsTestFile: f.isTest, Protected: s.Flags.Protected}
 	work := &tools.Desk{
 		Repo: d.Repo, Runner: d.Runner, Board: d.Store, Base: base, Task: t.ID, Source: t.ID, Now: d.Now,
@@ -310,7 +303,7 @@ func (f *Fixer) check(ctx context.Context, s *session.Session, t session.Task, w
 }
 
 // implicated are the files that the evidence names: a fix stays in them.
-func implicated(s *session.Session, t session.Task, cause *session.RootCause) []string {
+func implicated(s *session.Session, cause *session.RootCause) []string {
 	var out []string
 	add := func(location string) {
 		location, _, _ = strings.Cut(location, " — ")
@@ -326,8 +319,8 @@ func implicated(s *session.Session, t session.Task, cause *session.RootCause) []
 	for _, h := range cause.Minimal {
 		add(h.File)
 	}
-	for _, id := range t.ContextFrom {
-		if row := s.Task(id); row != nil {
+	for _, row := range s.Wave(1) {
+		if row.Verdict == session.Confirmed {
 			for line := range strings.Lines(row.EvidenceFor) {
 				add(line)
 			}

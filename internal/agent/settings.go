@@ -2,56 +2,25 @@ package agent
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
+
+	"culprit/internal/agent/roster"
 )
 
-// Role says what kind of model a task needs (CR25).
-type Role string
+// What the roster calls them.
+type (
+	Role   = roster.Role
+	Model  = roster.Model
+	Prices = roster.Prices
+)
 
-// Roles: fast reads and sorts, high investigates and fixes, judge weighs what
-// others found.
+// The roles (CR25).
 const (
-	Fast  Role = "fast"
-	High  Role = "high"
-	Judge Role = "judge"
+	Fast  = roster.Fast
+	High  = roster.High
+	Judge = roster.Judge
 )
-
-// Model is a model by the name that its server has for it.
-type Model struct {
-	Name   string
-	Effort string // reasoning effort, or empty for the server's default
-}
-
-// efforts are what may follow a model's name after "@".
-var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
-
-// ParseModels reads "NAME[@EFFORT], …": the model of a role and its
-// fallbacks, in order.
-func ParseModels(s string) ([]Model, error) {
-	var out []Model
-	for _, part := range strings.Split(s, ",") {
-		if part = strings.TrimSpace(part); part == "" {
-			continue
-		}
-		m := Model{Name: part}
-		if i := strings.LastIndexByte(part, '@'); i > 0 && slices.Contains(efforts, part[i+1:]) {
-			m = Model{part[:i], part[i+1:]}
-		}
-		if strings.ContainsAny(m.Name, " \t\n\"'") {
-			return nil, fmt.Errorf("%q is no name of a model: want NAME or NAME@EFFORT, several separated by commas", part)
-		}
-		out = append(out, m)
-	}
-	if len(out) == 0 {
-		return nil, errors.New("want the name of a model")
-	}
-	return out, nil
-}
 
 // Settings of a Client. Zero values take the default in parentheses.
 type Settings struct {

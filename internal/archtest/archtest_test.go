@@ -17,7 +17,7 @@ import (
 
 // pure packages do no I/O of their own: they may not start programs or open
 // network connections.
-var pure = []string{"command", "evidence", "toolchain", "workflow", "patch", "redact", "report", "experiment/search", "experiment/ddmin", "experiment/rate"}
+var pure = []string{"command", "evidence", "toolchain", "workflow", "patch", "redact", "report", "experiment/search", "experiment/ddmin", "experiment/rate", "agent/roster"}
 
 // allowed says for each of our packages which of ours it may import ("x/..."
 // includes sub-packages). A package that is not listed fails the test: whoever
@@ -40,11 +40,12 @@ var allowed = map[string][]string{
 	"internal/github":              {"internal/session", "internal/report", "internal/redact", "internal/evidence"},
 	"internal/githubtest":          {},
 	"internal/modeltest":           {},
-	"internal/agent":               {"internal/session", "internal/evidence", "internal/patch", "internal/agent/tools"},
+	"internal/agent":               {"internal/session", "internal/evidence", "internal/patch", "internal/agent/tools", "internal/agent/roster"},
+	"internal/agent/roster":        {},
 	"internal/agent/tools":         {"internal/session", "internal/patch"},
 	"internal/conformance":         {"internal/githubtest", "internal/requiretest"},
 	"internal/conformance/install": {"internal/conformance"},
-	"internal/config":              {"internal/session", "queue/connect"},
+	"internal/config":              {"internal/session", "internal/agent/roster", "queue/connect"},
 	"internal/telemetry":           {"queue"},
 	"queue":                        {},
 	"queue/connect":                {},

@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,6 +61,7 @@ type Config struct {
 	MetricsAddr    string        // empty: off
 	LogFormat      string        // text, json
 	LogLevel       string        // debug, info, warn, error
+	Models         Models
 }
 
 // Limits of jobs that run at a time, by whom they are for; 0: none.
@@ -226,15 +228,19 @@ func Load(cmd Command, args []string, lookup func(string) (string, bool)) (Confi
 			continue
 		}
 		if err := s.set(&c, value); err != nil {
-			shown := fmt.Sprintf(" %q", value)
-			if s.secret {
-				shown = ""
-			}
-			problems = append(problems, fmt.Errorf("%s%s: %w", from, shown, err))
+			problems = append(problems, s.problem(from, value, err))
 		}
 	}
-	problems = append(problems, c.missing(cmd)...)
+	problems = append(append(problems, c.missing(cmd)...), c.Models.missing()...)
 	return c, errors.Join(problems...)
+}
+
+// problem says what is wrong with a value, which is shown unless it is secret.
+func (s setting) problem(from, value string, err error) error {
+	if s.secret {
+		return fmt.Errorf("%s: %w", from, err)
+	}
+	return fmt.Errorf("%s %q: %w", from, value, err)
 }
 
 // missing checks what has no default.
@@ -257,7 +263,7 @@ func (c Config) missing(cmd Command) []error {
 
 func rows(cmd Command) []setting {
 	var out []setting
-	for _, s := range settings {
+	for _, s := range slices.Concat(settings, modelSettings) {
 		if cmd == Serve || !s.serveOnly {
 			out = append(out, s)
 		}

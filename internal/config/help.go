@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -26,7 +27,7 @@ func Help(cmd Command) string {
 func Markdown() string {
 	var b strings.Builder
 	b.WriteString("| environment | flag | default | what it is | serve | work |\n|---|---|---|---|---|---|\n")
-	for _, s := range settings {
+	for _, s := range slices.Concat(settings, modelSettings) {
 		flag, def, work := "", "", "yes"
 		if s.flag != "" {
 			flag = "`--" + s.flag + "`"
