@@ -25,8 +25,6 @@ type googleTest struct {
 	block   *block
 	active  bool
 	listing bool // the list at the end
-	passed  int
-	failed  int
 }
 
 func (g *googleTest) line(l line) bool {
@@ -109,7 +107,6 @@ func (g *googleTest) tag(tag, rest string, l line) bool {
 		if g.current == "" {
 			return g.active
 		}
-		g.passed++
 		g.out.pass(frameworkGoogleTest, "", gtestName(rest))
 		g.current, g.block = "", nil
 	case "SKIPPED":
@@ -119,7 +116,7 @@ func (g *googleTest) tag(tag, rest string, l line) bool {
 		g.current, g.block = "", nil
 		return g.active
 	case "PASSED":
-		if _, ok := testCount(rest); !ok {
+		if !countsTests(rest) {
 			return false
 		}
 		g.out.use(frameworkGoogleTest)
@@ -128,7 +125,7 @@ func (g *googleTest) tag(tag, rest string, l line) bool {
 			g.out.none()
 		}
 	case "FAILED":
-		if _, ok := testCount(rest); ok && strings.Contains(rest, "listed below") {
+		if countsTests(rest) && strings.Contains(rest, "listed below") {
 			g.out.use(frameworkGoogleTest)
 			g.active, g.listing = true, true
 			return true
@@ -142,10 +139,11 @@ func (g *googleTest) tag(tag, rest string, l line) bool {
 	return true
 }
 
-func testCount(s string) (int, bool) {
+// countsTests reports whether s is "3 tests…".
+func countsTests(s string) bool {
 	num, rest, _ := strings.Cut(s, " ")
-	n, err := strconv.Atoi(num)
-	return n, err == nil && strings.HasPrefix(rest, "test")
+	_, err := strconv.Atoi(num)
+	return err == nil && strings.HasPrefix(rest, "test")
 }
 
 // gtestName drops ", where GetParam() = 4" and " (12 ms)".
@@ -187,7 +185,6 @@ func (g *googleTest) fail(rest string, l line) bool {
 		b = newBlock(frameworkGoogleTest, "", name, l)
 	}
 	b.To = l.to
-	g.failed++
 	g.out.use(frameworkGoogleTest)
 	g.out.fail(b.failure(), primary)
 	g.current, g.block = "", nil
@@ -216,5 +213,5 @@ func (g *googleTest) busy() bool { return g.current != "" }
 
 func (g *googleTest) end() {
 	g.crashed()
-	g.active, g.listing, g.passed, g.failed = false, false, 0, 0
+	g.active, g.listing = false, false
 }

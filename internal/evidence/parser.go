@@ -36,7 +36,7 @@ type parser struct {
 	formats  []format
 	scanner  *scanner
 	busy     set // the formats that see every line
-	offered  int // how often a format was offered a line: the work done
+	offered  int64 // bytes of lines that were offered to a format, once for each: the work done
 }
 
 func newParser(opts Options) *parser {
@@ -70,7 +70,7 @@ func (p *parser) feed(l line, who set) {
 		i := bits.TrailingZeros64(uint64(who))
 		f := p.formats[i]
 		taken := f.line(l)
-		p.offered++
+		p.offered += int64(len(l.text))
 		if f.busy() {
 			p.busy |= 1 << i
 		} else {

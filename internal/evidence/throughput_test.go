@@ -13,7 +13,7 @@ import (
 var benchLog = flag.String("bench-log", "", "one large log, as scripts/bench-logs makes it: measure throughput and memory on it")
 
 // TestThroughputOfALargeLog prints how fast a log is read, by the clock and by
-// the CPU time of this process, and how much memory the process took at most.
+// the CPU time of this process, and holds how much memory it takes at most.
 func TestThroughputOfALargeLog(t *testing.T) {
 	if *benchLog == "" {
 		t.Skip("no large log here: make bench-logs makes one")
@@ -35,9 +35,20 @@ func TestThroughputOfALargeLog(t *testing.T) {
 	rep := p.report()
 	took, cpu := time.Since(start), cpuTime(t)-spent
 	mb := float64(info.Size()) / 1e6
-	fmt.Printf("Parse: %.0f MB in %.2f s: %.0f MB/s, %.0f MB/s of CPU time; peak memory %s; %d failures kept\n",
-		mb, took.Seconds(), mb/took.Seconds(), mb/cpu.Seconds(), peakMemory(t), len(rep.Failures))
+	peak := peakMemory(t)
+	fmt.Printf("Parse: %.0f MB in %.2f s: %.0f MB/s, %.0f MB/s of CPU time; peak memory %d KiB; %d failures kept\n",
+		mb, took.Seconds(), mb/took.Seconds(), mb/cpu.Seconds(), peak, len(rep.Failures))
+	if len(rep.Failures) == 0 {
+		t.Error("the log names no failure: it is not the mixed one")
+	}
+	if peak > mostMemory {
+		t.Errorf("peak memory is %d KiB, want at most %d", peak, mostMemory)
+	}
 }
+
+// mostMemory is the goal for the peak memory of a process that reads a log, in
+// KiB.
+const mostMemory = 32 << 10
 
 func cpuTime(t *testing.T) time.Duration {
 	t.Helper()
@@ -48,8 +59,9 @@ func cpuTime(t *testing.T) time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// peakMemory is the process's largest resident size, of Linux's own account.
-func peakMemory(t *testing.T) string {
+// peakMemory is the process's largest resident size in KiB, of Linux's own
+// account.
+func peakMemory(t *testing.T) (kib int) {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -57,8 +69,12 @@ func peakMemory(t *testing.T) string {
 	}
 	for l := range strings.Lines(string(status)) {
 		if v, ok := strings.CutPrefix(l, "VmHWM:"); ok {
-			return strings.TrimSpace(v)
+			if _, err := fmt.Sscanf(v, "%d kB", &kib); err != nil {
+				t.Fatal(err)
+			}
+			return kib
 		}
 	}
-	return "unknown"
+	t.Fatal("/proc/self/status names no peak")
+	return 0
 }

@@ -45,17 +45,24 @@ func (w *walk) before(st *actionlint.Step) {
 // Kinds of script, by the programs that they call.
 var (
 	system = regexp.MustCompile(`(?m)(?:^|[;&|(]|\bsudo\s+(?:-\S+\s+)*)\s*(?:sudo|apt|apt-get|brew|choco|yum|dnf|apk|pacman|snap|systemctl|service|docker|docker-compose|podman)\s`)
-	checks = regexp.MustCompile(`\b(?:lint|vet|gofmt|fmt|format|tests?|check|coverage|codecov|coveralls|typecheck|audit|clippy|shellcheck|mypy|flake8|ruff|eslint|prettier|bench|pytest|tox|jest|vitest|mocha|rspec|tsc|actionlint|git diff|gh|curl -\S*F)\b`)
+	checks = regexp.MustCompile(`\b(?:lint|vet|gofmt|fmt|format|tests?|check|coverage|codecov|coveralls|typecheck|audit|clippy|shellcheck|mypy|flake8|ruff|eslint|prettier|bench|pytest|tox|jest|vitest|mocha|rspec|tsc|actionlint|git\b.*\bdiff|gh|curl -\S*F)\b`)
 	makes  = regexp.MustCompile(`\b(?:install|download|ci|restore|sync|fetch|build|compile|generate|gen|setup|bootstrap|deps|dependencies|vendor|protoc|migrate|init|prepare|mkdir|cp|mv|tar|unzip|export|GITHUB_ENV|GITHUB_PATH|get|add)\b`)
 	// variable is a line that hands a plain value to later steps.
 	variable = regexp.MustCompile(`^echo\s+(?:"([A-Za-z_]\w*)=([^"$` + "`" + `\\]*)"|'([A-Za-z_]\w*)=([^']*)'|([A-Za-z_]\w*)=([^\s"'$` + "`" + `\\;&|<>]*))\s*>>\s*"?\$\{?GITHUB_ENV\}?"?$`)
 )
 
+// comments are lines of a script that say what it is for.
+var comments = regexp.MustCompile(`(?m)^\s*#.*$`)
+
+func onlyChecks(script string) bool {
+	return checks.MatchString(script) && !makes.MatchString(script)
+}
+
 // prepares keeps a script that prepares something, line by line where some of
 // its lines cannot be done here.
 func (w *walk) prepares(st *actionlint.Step, x *actionlint.ExecRun) {
-	if x.Run == nil || checks.MatchString(x.Run.Value) && !makes.MatchString(x.Run.Value) {
-		return // it checks and leaves nothing behind
+	if x.Run == nil || onlyChecks(comments.ReplaceAllString(x.Run.Value, "")) {
+		return // it leaves nothing behind
 	}
 	s, ok := w.script(st, x, false)
 	if !ok {
@@ -73,7 +80,7 @@ func (w *walk) prepares(st *actionlint.Step, x *actionlint.ExecRun) {
 			continue
 		}
 		switch {
-		case t == "" || strings.HasPrefix(t, "#"):
+		case t == "" || strings.HasPrefix(t, "#") || len(lines) > 1 && onlyChecks(t):
 		case system.MatchString(t + " "):
 			w.differ(session.Difference{Kind: session.DiffSystem, There: "“" + brief(t) + "”", Here: "the system is as it is"})
 		case strings.Contains(t, "GITHUB_ENV") || strings.Contains(t, "GITHUB_PATH"):

@@ -72,7 +72,7 @@ func (w *walk) textOr(s *actionlint.String, otherwise string) string {
 func (w *walk) missing(list []unknown, what string, blocks bool) {
 	for _, u := range list {
 		switch {
-		case u.secret:
+		case u.secret || u.why == "github.token":
 			w.differ(session.Difference{Kind: session.DiffSecret, There: "the secret " + strings.ToUpper(strings.TrimPrefix(u.why, "secrets.")) + " in " + what, Here: "it is not known", Blocks: blocks})
 		default:
 			w.differ(session.Difference{Kind: session.DiffExpression, There: u.why + " in " + what, Here: "known to GitHub alone", Blocks: blocks})
@@ -423,7 +423,7 @@ func title(st *actionlint.Step) string {
 	switch x := st.Exec.(type) {
 	case *actionlint.ExecRun:
 		if x.Run != nil {
-			return "the step “" + brief(firstLine(x.Run.Value)) + "”"
+			return "the step “" + brief(firstLine(comments.ReplaceAllString(x.Run.Value, ""))) + "”"
 		}
 	case *actionlint.ExecAction:
 		if x.Uses != nil {
