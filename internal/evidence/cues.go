@@ -10,8 +10,13 @@ import (
 // nothing, however many formats there are, each format names its cues: the
 // fixed texts of which a line must hold one before the format wants to see it
 // while it has nothing under way. One pass over the line's bytes finds all
-// cues of all formats at once (an Aho–Corasick automaton over byte classes),
-// and finds out on the way whether the line holds bytes that must be cleaned.
+// cues of all formats at once, and finds out on the way whether the line holds
+// bytes that must be cleaned.
+//
+// The pass looks for the pair of neighbouring bytes in each cue that is the
+// rarest in logs, and compares the whole cue only where its pair stands. No
+// step waits for the one before it, as those of an automaton do, so that a
+// processor does several at once.
 
 // set is a set of formats, one bit for each place in the list of formats.
 type set uint64
@@ -25,13 +30,19 @@ type cues struct {
 
 // scanner finds the cues of all formats.
 type scanner struct {
-	class  [256]uint8 // of each byte; dirty is set for those that are to be cleaned
-	next   []uint16   // state<<classBits | class → state
-	accept uint16     // states from here on end a text
-	found  []set      // by state
+	class [256]uint8                  // of each byte, 0 for one that is in no pair; dirty is set for those that are to be cleaned
+	pair  [1 << (2 * classBits)]uint8 // class of a byte and of the next → place in at, 0 for none
+	at    [][]cueAt
 
 	starts   [256][]start // by first byte
 	indented set
+}
+
+// cueAt is a cue whose pair ends at the byte with this place in it.
+type cueAt struct {
+	text string
+	end  int
+	who  set
 }
 
 type start struct {
@@ -40,8 +51,8 @@ type start struct {
 }
 
 const (
-	classBits = 7
-	dirty     = 1 << classBits // flag on a class
+	classBits = 6
+	dirty     = 1 << 7 // flag on a class
 )
 
 // theScanner is made once, of the table of formats.
@@ -68,8 +79,12 @@ func newScanner(all []cues) *scanner {
 			texts[t] |= who
 		}
 	}
-	s.classes(texts)
-	s.automaton(texts)
+	for c := range 256 {
+		if c < ' ' && c != '\t' || c >= 0x7f {
+			s.class[c] = dirty
+		}
+	}
+	s.pairs(texts)
 	return s
 }
 
@@ -84,116 +99,94 @@ func (s *scanner) start(text string, who set) {
 	*list = append(*list, start{text, who})
 }
 
-// classes puts the bytes that no text holds into one class.
-func (s *scanner) classes(texts map[string]set) {
-	n := uint8(1)
-	for t := range texts {
-		for i := range len(t) {
-			if s.class[t[i]] == 0 {
-				s.class[t[i]] = n
-				n++
-			}
-		}
-	}
-	if n > 1<<classBits {
-		panic("evidence: the cues hold more than 127 different bytes")
-	}
-	for c := range 256 {
-		if c < ' ' && c != '\t' || c >= 0x7f {
-			s.class[c] = dirty
-		}
-	}
-}
-
-// automaton builds the states: the root, then those that end no text, then
-// those that do, so that one comparison tells them apart.
-func (s *scanner) automaton(texts map[string]set) {
-	type node struct {
-		child map[uint8]int
-		fail  int
-		found set
-	}
-	nodes := []node{{child: map[uint8]int{}}}
+// pairs chooses the pair of each cue. Cues are longer than a byte.
+func (s *scanner) pairs(texts map[string]set) {
 	sorted := make([]string, 0, len(texts))
 	for t := range texts {
 		sorted = append(sorted, t)
 	}
 	sort.Strings(sorted)
+	s.at = make([][]cueAt, 1)
+	used := uint8(0)
+	class := func(c byte) uint {
+		if s.class[c] == 0 {
+			if used++; used >= 1<<classBits {
+				panic("evidence: the pairs of the cues hold more than 63 different bytes")
+			}
+			s.class[c] = used
+		}
+		return uint(s.class[c])
+	}
 	for _, t := range sorted {
-		at := 0
-		for i := range len(t) {
-			c := s.class[t[i]]
-			to, ok := nodes[at].child[c]
-			if !ok {
-				to = len(nodes)
-				nodes = append(nodes, node{child: map[uint8]int{}})
-				nodes[at].child[c] = to
-			}
-			at = to
-		}
-		nodes[at].found |= texts[t]
-	}
-	// Breadth first: a state's fall-back is shorter than itself.
-	full := make([][1 << classBits]int, len(nodes))
-	queue := []int{0}
-	for len(queue) > 0 {
-		at := queue[0]
-		queue = queue[1:]
-		for c := range uint8(1 << classBits) {
-			to, ok := nodes[at].child[c]
-			switch {
-			case ok && at == 0:
-				full[at][c] = to
-			case ok:
-				nodes[to].fail = full[nodes[at].fail][c]
-				full[at][c] = to
-			case at != 0:
-				full[at][c] = full[nodes[at].fail][c]
-			}
-			if ok {
-				nodes[to].found |= nodes[nodes[to].fail].found
-				queue = append(queue, to)
+		best := 1
+		for i := 2; i < len(t); i++ {
+			if often(t[i-1], t[i]) < often(t[best-1], t[best]) {
+				best = i
 			}
 		}
-	}
-	order := make([]int, len(nodes)) // new place → old
-	for i := range order {
-		order[i] = i
-	}
-	sort.SliceStable(order, func(i, j int) bool { return nodes[order[i]].found == 0 && nodes[order[j]].found != 0 })
-	place := make([]uint16, len(nodes))
-	for i, old := range order {
-		place[old] = uint16(i)
-	}
-	s.next = make([]uint16, len(nodes)<<classBits)
-	s.found = make([]set, len(nodes))
-	s.accept = uint16(len(nodes))
-	for i, old := range order {
-		s.found[i] = nodes[old].found
-		if s.found[i] != 0 {
-			s.accept = min(s.accept, uint16(i))
+		p := class(t[best-1])<<classBits | class(t[best])
+		if s.pair[p] == 0 {
+			if len(s.at) > 255 {
+				panic("evidence: the cues have more than 255 different pairs")
+			}
+			s.pair[p] = uint8(len(s.at))
+			s.at = append(s.at, nil)
 		}
-		for c := range 1 << classBits {
-			s.next[i<<classBits|c] = place[full[old][c]]
-		}
+		s.at[s.pair[p]] = append(s.at[s.pair[p]], cueAt{t, best, texts[t]})
 	}
+}
+
+// often estimates how often a pair of bytes stands in logs; only the order of
+// the estimates matters.
+func often(a, b byte) int {
+	n := oftenByte(a) * oftenByte(b)
+	if a == b && a != ' ' {
+		n /= 3
+	}
+	return n
+}
+
+func oftenByte(c byte) int {
+	switch {
+	case c == ' ' || c == 'e':
+		return 10
+	case strings.IndexByte("taoinsr", c) >= 0:
+		return 7
+	case c >= '0' && c <= '9' || strings.IndexByte(".:/-", c) >= 0:
+		return 5
+	case c >= 'a' && c <= 'z':
+		return 4
+	}
+	return 2
 }
 
 // scan returns the formats that the line's cues call, and whether the line
 // holds bytes that are to be cleaned; if so, it is to be scanned again.
 func (s *scanner) scan(text string) (called set, unclean bool) {
-	var state uint16
 	var flags uint8
-	next, accept := s.next, s.accept
+	var before uint
 	for i := 0; i < len(text); i++ {
 		c := s.class[text[i]]
 		flags |= c
-		state = next[uint(state)<<classBits|uint(c&(dirty-1))]
-		if state >= accept {
-			called |= s.found[state]
+		class := uint(c) & (1<<classBits - 1)
+		if p := s.pair[before<<classBits|class]; p != 0 {
+			called |= s.compare(text, i, s.at[p], called)
 		}
+		before = class
 	}
 	return called | s.begin(text), flags&dirty != 0
+}
+
+// compare returns the formats whose cues stand around the pair that ends at i.
+// Those of called are known to be called.
+func (s *scanner) compare(text string, i int, list []cueAt, called set) (more set) {
+	for k := range list {
+		c := &list[k]
+		if from := i - c.end; c.who&^called != 0 && from >= 0 && strings.HasPrefix(text[from:], c.text) {
+			more |= c.who
+		}
+	}
+	return more
 }
 
 // begin returns the formats that the line's beginning calls.

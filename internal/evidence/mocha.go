@@ -89,6 +89,9 @@ func (m *mocha) line(l line) bool {
 
 // count takes "1 passing (89ms)", "1 pending", "6 failing".
 func (m *mocha) count(t string) bool {
+	if !startsWithDigit(t) {
+		return false
+	}
 	num, word, _ := strings.Cut(t, " ")
 	n, err := strconv.Atoi(num)
 	if err != nil {
@@ -133,8 +136,15 @@ func (m *mocha) node(t string, depth int) {
 	}
 }
 
+// startsWithDigit spares the indented lines of a log, which all come here, an
+// error of Atoi's.
+func startsWithDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
+
 // number takes the first line of a block's title: "4) sum".
 func (m *mocha) number(t string, l line) bool {
+	if !startsWithDigit(t) {
+		return false
+	}
 	num, rest, ok := strings.Cut(t, ") ")
 	if _, err := strconv.Atoi(num); !ok || err != nil {
 		return false
