@@ -35,7 +35,7 @@ type parser struct {
 	out      *collector
 	formats  []format
 	scanner  *scanner
-	busy     set // the formats that see every line
+	busy     set   // the formats that see every line
 	offered  int64 // bytes of lines that were offered to a format, once for each: the work done
 }
 
