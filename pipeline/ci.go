@@ -99,18 +99,20 @@ func ciPlans(s *session.Session, recipe *workflow.Recipe, script func(string, st
 	for _, st := range recipe.Setup {
 		steps = append(steps, stepCommand(st))
 	}
+	// The toolchains' ways in CI's environment: CI's program may have another
+	// name here, or be a tool of its own.
+	own := make([]toolchain.Kit, len(kits))
+	for i, k := range kits {
+		own[i] = k.With(test.Env)
+	}
 	kit, whole := toolchain.Kit{Name: "command"}, stepCommand(test)
+	ways := [][]toolchain.Kit{own}
 	if sc, ok := script(test.Run, test.Dir, test.Env); ok && test.Shell != "python" {
 		kit, whole = sc.Test, sc.Test.Suite
 		steps = append(steps, sc.Before...)
-		kits = []toolchain.Kit{kit}
-	} else {
-		own := kits
-		kits = nil
-		for _, k := range own {
-			kits = append(kits, k.With(test.Env))
-		}
+		ways = [][]toolchain.Kit{{kit}, own}
 	}
+	kits = ways[0]
 	setups := func(k toolchain.Kit) []string {
 		theirs := strings.Join(distinctSteps(k, steps), "\n")
 		if theirs == "" || theirs == k.Setup {
@@ -120,12 +122,14 @@ func ciPlans(s *session.Session, recipe *workflow.Recipe, script func(string, st
 	}
 	for i := range s.Symptom.Failures {
 		f := &s.Symptom.Failures[i]
-		for _, k := range kits {
-			if cmd, ok := k.One(*f); ok && len(plans) < 4 {
-				for _, setup := range setups(k) {
-					plans = append(plans, plan{command: cmd, kit: k, known: f, alone: true, setup: setup, recipe: recipe})
+		for _, way := range ways {
+			for _, k := range way {
+				if cmd, ok := k.One(*f); ok && len(plans) < 4 {
+					for _, setup := range setups(k) {
+						plans = append(plans, plan{command: cmd, kit: k, known: f, alone: true, setup: setup, recipe: recipe})
+					}
+					break
 				}
-				break
 			}
 		}
 	}

@@ -80,6 +80,14 @@ func TestTheReproductionFollowsTheRedJob(t *testing.T) {
 				}
 			},
 		},
+		"a program that CI alone has gives way to the toolchain's in CI's environment": {
+			command: "python3 -m pytest", job: "test (ubuntu-latest)", world: func(w *world) { w.needs = "MODE=x LEVEL=2 go test -count=1" }, want: session.ResultFixed,
+			check: func(t *testing.T, r *session.Reproduction, _ *session.Session) {
+				if !r.Alone || r.CI == nil {
+					t.Errorf("command %q, follows %+v", r.Command, r.CI)
+				}
+			},
+		},
 		"the settings' command goes before": {
 			command: "go test ./...", job: "test (ubuntu-latest)", sess: func(s *session.Session) { s.Flags.Test = "make special" }, world: func(w *world) { w.needs = "special" }, want: session.ResultFixed,
 			check: func(t *testing.T, r *session.Reproduction, _ *session.Session) {

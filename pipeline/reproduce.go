@@ -172,10 +172,15 @@ func (e *env) attempt(ctx context.Context, files []string, p plan) (session.Obse
 			Do: "check the command and its PATH; programs under a home folder are not visible in the sandbox",
 		}
 	}
-	if obs.Exit == 0 || p.known != nil && obs.Outcome != session.FailedSame || p.recipe != nil && unprepared(obs) {
-		if p.recipe != nil && unprepared(obs) {
-			e.decide("reproduce", "the set-up of CI job %s does not work here: %s", p.recipe.Job, obs.Reason)
-		}
+	if p.recipe != nil && unprepared(obs) {
+		e.decide("reproduce", "the set-up of CI job %s does not work here: %s", p.recipe.Job, obs.Reason)
+		return obs, false, nil
+	}
+	if p.recipe != nil && p.known == nil && obs.Exit == 127 && len(obs.Report.Failures) <= 1 {
+		e.decide("reproduce", "the command of CI job %s is not there here: %s", p.recipe.Job, lastLines(obs.Output, 1))
+		return obs, false, nil
+	}
+	if obs.Exit == 0 || p.known != nil && obs.Outcome != session.FailedSame {
 		return obs, false, nil
 	}
 	return obs, true, e.take(ctx, files, p, obs, 1)
