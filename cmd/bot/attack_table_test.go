@@ -41,23 +41,28 @@ const bwrapArgs = "internal/sandbox/bubblewrap_args.go: "
 
 var (
 	wallEnvironment = wall{"any": "internal/sandbox/environ.go: The environment of a command is built from nothing"}
-	wallProcesses   = wall{"bwrap": bwrapArgs + `"--unshare-all"`}
+	wallProcesses   = wall{"bwrap": bwrapArgs + `"--unshare-all"`, "landlock": "internal/sandbox/landlock_linux.go: for _, name := range []string{\"self\""}
+	wallSignals     = wall{"bwrap": bwrapArgs + `"--unshare-all"`, "landlock": "internal/sandbox/landlock_rules_linux.go: LANDLOCK_SCOPE_SIGNAL"}
+	wallTrace       = wall{"bwrap": bwrapArgs + `"--unshare-all"`, "landlock": "internal/sandbox/landlock_rules_linux.go: SYS_LANDLOCK_RESTRICT_SELF"}
+	wallAttributes  = wall{"bwrap": bwrapArgs + `args = append(args, "--ro-bind", "/usr", "/usr")`, "landlock": "internal/sandbox/attributes_linux.go: func writableRoot"}
+	wallOwner       = wall{"bwrap": bwrapArgs + `args = append(args, "--ro-bind", "/usr", "/usr")`, "landlock": "internal/sandbox/seccomp_linux.go: range ownerCalls"}
 	wallDescriptors = wall{"any": "internal/sandbox/process_linux.go: var sealDescriptors"}
-	wallFiles       = wall{"bwrap": bwrapArgs + `args = append(args, "--ro-bind", "/usr", "/usr")`}
-	wallReadOnly    = wall{"bwrap": bwrapArgs + `"--remount-ro", "/"`}
-	wallNetwork     = wall{"bwrap": bwrapArgs + `"--unshare-all"`}
-	wallMemory      = wall{"bwrap": bwrapArgs + `"--unshare-all"`}
-	wallRights      = wall{"bwrap": bwrapArgs + `"--cap-drop", "ALL"`}
+	wallFiles       = wall{"bwrap": bwrapArgs + `args = append(args, "--ro-bind", "/usr", "/usr")`, "landlock": "internal/sandbox/landlock_linux.go: g := grants{"}
+	wallReadOnly    = wall{"bwrap": bwrapArgs + `"--remount-ro", "/"`, "landlock": "internal/sandbox/landlock_linux.go: g := grants{"}
+	wallNetwork     = wall{"bwrap": bwrapArgs + `"--unshare-all"`, "landlock": "internal/sandbox/seccomp_linux.go: case socketsNone"}
+	wallSockets     = wall{"bwrap": bwrapArgs + `args = append(args, "--ro-bind", "/usr", "/usr")`, "landlock": "internal/sandbox/seccomp_linux.go: case socketsNone"}
+	wallMemory      = wall{"bwrap": bwrapArgs + `"--unshare-all"`, "landlock": "internal/sandbox/seccomp_linux.go: range sharedMemoryCalls"}
+	wallRights      = wall{"bwrap": bwrapArgs + `"--cap-drop", "ALL"`, "landlock": "internal/sandbox/landlock_rules_linux.go: unix.Capset"}
 	wallNamespaces  = wall{"any": "internal/sandbox/seccomp_linux.go: when(unix.SYS_UNSHARE"}
 	wallClone       = wall{"any": "internal/sandbox/seccomp_linux.go: when(unix.SYS_CLONE,"}
 	wallCalls       = wall{"any": "internal/sandbox/seccomp_linux.go: var denied"}
 	wallFamilies    = wall{"any": "internal/sandbox/seccomp_linux.go: when(unix.SYS_SOCKET,"}
-	wallKernel      = wall{"bwrap": bwrapArgs + `"--remount-ro", "/proc"`}
+	wallKernel      = wall{"bwrap": bwrapArgs + `"--remount-ro", "/proc"`, "landlock": "internal/sandbox/landlock_linux.go: g := grants{"}
 	wallCore        = wall{"any": "internal/sandbox/process_linux.go: set(unix.RLIMIT_CORE, 0)"}
-	wallDevices     = wall{"bwrap": bwrapArgs + `"--dev", "/dev"`}
-	wallLifetime    = wall{"bwrap": "internal/sandbox/bubblewrap.go: awaitNamespace(inner)"}
+	wallDevices     = wall{"bwrap": bwrapArgs + `"--dev", "/dev"`, "landlock": "internal/sandbox/landlock_linux.go: Devices: []string"}
+	wallLifetime    = wall{"bwrap": "internal/sandbox/bubblewrap.go: awaitNamespace(inner)", "landlock": "internal/sandbox/confine_linux.go: func endBelow"}
 	wallGit         = wall{"any": "internal/checkout/executor.go: core.hooksPath=/dev/null"}
-	wallTerminal    = wall{"bwrap": bwrapArgs + `"--new-session"`}
+	wallTerminal    = wall{"bwrap": bwrapArgs + `"--new-session"`, "landlock": "internal/sandbox/seccomp_linux.go: unix.TIOCSTI"}
 )
 
 // An attempt is one row: what a hostile test tries from inside a session.
@@ -87,10 +92,10 @@ func attempts() []attempt {
 		{name: "root-of-others", what: "read files by /proc/PID/root", wall: wallProcesses, control: true},
 		{name: "folder-of-others", what: "read files by /proc/PID/cwd", wall: wallProcesses},
 		{name: "memory-of-others", what: "read /proc/PID/mem of the bot and its parents", wall: wallProcesses, control: true},
-		{name: "memory-by-call", what: "read the bot's memory by process_vm_readv", wall: wallProcesses, refusals: []string{"ESRCH"}},
-		{name: "trace-attach", what: "attach to the bot by ptrace", wall: wallProcesses, refusals: []string{"ESRCH"}},
-		{name: "trace-seize", what: "seize the bot by ptrace", wall: wallProcesses, refusals: []string{"ESRCH"}},
-		{name: "descriptor-by-pidfd", what: "take a descriptor of the bot by pidfd_getfd", wall: wallProcesses, control: true},
+		{name: "memory-by-call", what: "read the bot's memory by process_vm_readv", wall: wallTrace, refusals: []string{"ESRCH"}},
+		{name: "trace-attach", what: "attach to the bot by ptrace", wall: wallTrace, refusals: []string{"ESRCH"}},
+		{name: "trace-seize", what: "seize the bot by ptrace", wall: wallTrace, refusals: []string{"ESRCH"}},
+		{name: "descriptor-by-pidfd", what: "take a descriptor of the bot by pidfd_getfd", wall: wallTrace, control: true},
 		{name: "shared-memory-file", what: "read /dev/shm of the host", wall: wallDevices, control: true},
 		{name: "shared-memory-segment", what: "read a System V segment of the host", wall: wallMemory, control: true},
 		{name: "kernel-keyring", what: "read a key of the user's kernel keyring", wall: wallCalls},
@@ -124,12 +129,12 @@ func attempts() []attempt {
 		{name: "host-address", what: "connect to the host's own address", wall: wallNetwork, control: true},
 		{name: "redis", what: "read from a Redis on loopback", wall: wallNetwork, control: true},
 		{name: "redis-written", what: "write to a Redis on loopback", wall: wallNetwork, control: true},
-		{name: "redis-socket", what: "talk to the bot's Redis by its socket", wall: wallFiles, control: true},
-		{name: "socket-file", what: "connect to a socket in the host's files", wall: wallFiles, control: true},
+		{name: "redis-socket", what: "talk to the bot's Redis by its socket", wall: wallSockets, control: true},
+		{name: "socket-file", what: "connect to a socket in the host's files", wall: wallSockets, control: true},
 		{name: "socket-abstract", what: "connect to an abstract socket", wall: wallNetwork, control: true},
 		{name: "socket-abstract-datagram", what: "send to an abstract socket", wall: wallNetwork, control: true},
-		{name: "engine-socket", what: "talk to a container engine, D-Bus or systemd", wall: wallFiles},
-		{name: "agent-socket", what: "talk to the bot's SSH agent", wall: wallFiles, control: true},
+		{name: "engine-socket", what: "talk to a container engine, D-Bus or systemd", wall: wallSockets},
+		{name: "agent-socket", what: "talk to the bot's SSH agent", wall: wallSockets, control: true},
 		{name: "metadata", what: "ask the cloud's metadata service", wall: wallNetwork},
 		{name: "metadata-six", what: "ask it over IPv6", wall: wallNetwork},
 		{name: "internet", what: "connect to the internet", wall: wallNetwork},
@@ -142,21 +147,21 @@ func attempts() []attempt {
 		{name: "remove-session", what: "remove a file of another session", wall: wallFiles},
 		{name: "rename-session", what: "rename it", wall: wallFiles},
 		{name: "truncate-session", what: "empty it", wall: wallFiles},
-		{name: "permissions-of-others", what: "change its permissions", wall: wallFiles, control: true},
-		{name: "owner-of-others", what: "change its owner", wall: wallFiles},
-		{name: "times-of-others", what: "change its times", wall: wallFiles},
-		{name: "attributes-of-others", what: "change its attributes", wall: wallFiles},
+		{name: "permissions-of-others", what: "change its permissions", wall: wallAttributes, control: true},
+		{name: "owner-of-others", what: "change its owner", wall: wallOwner},
+		{name: "times-of-others", what: "change its times", wall: wallAttributes},
+		{name: "attributes-of-others", what: "change its attributes", wall: wallOwner},
 		{name: "git-hook-for-the-bot", what: "plant hooks and configuration for the bot's git", wall: wallGit},
 		{name: "kernel-setting", what: "write core_pattern", wall: wallKernel},
 		{name: "kernel-request", what: "write sysrq-trigger", wall: wallKernel},
 		{name: "kernel-oom-score", what: "make the kernel prefer to kill the bot", wall: wallProcesses, control: true},
 		{name: "control-group", what: "make a control group", wall: wallReadOnly},
-		{name: "kill-the-bot", what: "kill the bot", wall: wallProcesses},
-		{name: "kill-everything", what: "kill it with SIGKILL", wall: wallProcesses},
-		{name: "stop-the-bot", what: "stop the bot", wall: wallProcesses},
-		{name: "priority-of-the-bot", what: "lower the bot's priority", wall: wallProcesses},
-		{name: "limit-of-the-bot", what: "limit the bot's descriptors", wall: wallProcesses},
-		{name: "cpus-of-the-bot", what: "bind the bot to one CPU", wall: wallProcesses},
+		{name: "kill-the-bot", what: "kill the bot", wall: wallSignals},
+		{name: "kill-everything", what: "kill it with SIGKILL", wall: wallSignals},
+		{name: "stop-the-bot", what: "stop the bot", wall: wallSignals},
+		{name: "priority-of-the-bot", what: "lower the bot's priority", wall: wallTrace},
+		{name: "limit-of-the-bot", what: "limit the bot's descriptors", wall: wallTrace},
+		{name: "cpus-of-the-bot", what: "bind the bot to one CPU", wall: wallTrace},
 
 		{name: "stay-background", what: "stay as a background job", wall: wallLifetime},
 		{name: "stay-nohup", what: "stay by nohup", wall: wallLifetime},

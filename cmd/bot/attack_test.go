@@ -121,7 +121,7 @@ func (b *bait) outcome(a attempt, s said) (what string, success bool) {
 // session of the running product, once for each sandbox that runs here.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
-	for _, backend := range []string{sandbox.Bwrap} {
+	for _, backend := range []string{sandbox.Bwrap, sandbox.Landlock} {
 		t.Run(backend, func(t *testing.T) {
 			t.Parallel()
 			if _, err := sandbox.Open(backend, sandbox.Options{}); errors.Is(err, sandbox.ErrUnavailable) {

@@ -43,7 +43,7 @@ func debugFlagSet(f *debugFlags) *pflag.FlagSet {
 	fs.IntVarP(&f.concurrency, "concurrency", "c", 5, "hypotheses tested at a time")
 	fs.BoolVarP(&f.yes, "yes", "y", false, "ask nothing")
 	fs.StringVar(&f.mode, "mode", "", "quick, full or deep (deep repeats runs more often; default: the repository's setting, else full)")
-	fs.StringVar(&f.sandbox, "sandbox", "auto", "auto, bwrap or off (off: only for code that you would run yourself)")
+	fs.StringVar(&f.sandbox, "sandbox", "auto", "auto, bwrap, landlock or off (off: only for code that you would run yourself)")
 	fs.BoolVar(&f.json, "json", false, "print the result as JSON")
 	fs.StringVar(&f.out, "out", "", "folder of the session (default: sessions/ID in the data folder)")
 	fs.IntVar(&f.maxRuns, "max-runs", 0, "most experiment runs (default 400)")

@@ -9,9 +9,12 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"culprit/internal/sandbox"
 )
 
 func main() {
+	sandbox.Confine() // where this process was started to become a confined command
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	app := App{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,

@@ -11,9 +11,12 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
+
+	"culprit/internal/sandbox"
 )
 
 func TestMain(m *testing.M) {
+	sandbox.Confine()
 	testscript.Main(leakChecked{m}, map[string]func(){"bot": main, "chaosworker": chaosWorker})
 }
 

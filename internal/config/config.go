@@ -43,7 +43,7 @@ type Config struct {
 	Data           string        // folder of sessions and caches
 	Label          string
 	MinPermission  string // triage, write, maintain or admin: whose labels, commands and buttons count
-	Sandbox        string // auto, bwrap, off
+	Sandbox        string // auto, bwrap, landlock, off
 	AllowNoSandbox bool
 	Jobs           int // jobs at a time in this process
 	Limits         Limits
@@ -136,8 +136,8 @@ var settings = []setting{
 		set: func(c *Config, v string) error { c.Label = v; return nil }},
 	{flag: "min-permission", env: "CULPRIT_MIN_PERMISSION", def: "write", help: "permission that a person's label, command or button needs: triage, write, maintain or admin (a fork's code needs write in any case)",
 		set: oneOf(func(c *Config) *string { return &c.MinPermission }, "triage", "write", "maintain", "admin")},
-	{flag: "sandbox", env: "CULPRIT_SANDBOX", def: "auto", help: "how repository code is confined: auto, bwrap or off",
-		set: oneOf(func(c *Config) *string { return &c.Sandbox }, "auto", "bwrap", "off")},
+	{flag: "sandbox", env: "CULPRIT_SANDBOX", def: "auto", help: "how repository code is confined: auto, bwrap, landlock or off",
+		set: oneOf(func(c *Config) *string { return &c.Sandbox }, "auto", "bwrap", "landlock", "off")},
 	{flag: "allow-no-sandbox", env: "CULPRIT_ALLOW_NO_SANDBOX", def: "false", help: "work even where no sandbox is to be had: only for repositories that you would run yourself", isBool: true,
 		set: boolean(func(c *Config) *bool { return &c.AllowNoSandbox })},
 	{flag: "jobs", env: "CULPRIT_JOBS", def: "1", help: "sessions at a time in this process",

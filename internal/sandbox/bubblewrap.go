@@ -41,10 +41,10 @@ func newBubblewrap(opts Options) (*bubblewrap, error) {
 	sweep()
 	sweepTemporary()
 	b := &bubblewrap{path: path, host: env, tools: discover(env, opts.Toolchains), noUserns: true}
-	why := b.works()
+	why := works(b)
 	if why != "" {
 		b.noUserns = false // bwrap before 0.8, or one that is set-uid
-		why = b.works()
+		why = works(b)
 	}
 	if why != "" {
 		return nil, fmt.Errorf("%w: bwrap cannot make its namespaces here (%s): allow user namespaces (in a container: an unconfined seccomp profile or a privileged worker; "+
@@ -54,14 +54,14 @@ func newBubblewrap(opts Options) (*bubblewrap, error) {
 }
 
 // works runs a trivial command; the answer is empty or why it failed.
-func (b *bubblewrap) works() string {
+func works(box Sandbox) string {
 	private, err := newTemporary()
 	if err != nil {
 		return err.Error()
 	}
 	defer private.remove()
 	var out strings.Builder
-	res, err := b.Run(context.Background(), Command{Argv: []string{"true"}, Dir: private.dir, Output: &out, Timeout: selfTestTimeout})
+	res, err := box.Run(context.Background(), Command{Argv: []string{"true"}, Dir: private.dir, Output: &out, Timeout: selfTestTimeout})
 	switch {
 	case err != nil:
 		return err.Error()
@@ -76,7 +76,7 @@ func (b *bubblewrap) works() string {
 func (*bubblewrap) Name() string { return Bwrap }
 
 func (*bubblewrap) Confinement() Confinement {
-	return Confinement{Files: true, Network: true, Processes: true}
+	return Confinement{Files: true, Network: true, Processes: true, Loopback: true}
 }
 
 func (*bubblewrap) Inside(cmd Command, hostPath string) string { return cmd.translate(hostPath) }

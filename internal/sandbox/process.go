@@ -141,7 +141,7 @@ func (p *process) run(ctx context.Context) (Result, error) {
 		res.Limit = "memory"
 	}
 	res.Exit, res.Signal = exitCode(child.ProcessState)
-	if ended && res.Signal == "" {
+	if ended {
 		res.Exit, res.Signal = 128+int(syscall.SIGKILL), "SIGKILL"
 	}
 	return res, err

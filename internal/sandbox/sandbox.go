@@ -20,6 +20,7 @@
 // Backends differ in what they can promise; Confinement says it, and one
 // conformance suite checks that each backend keeps exactly what it declares.
 // "bwrap" (bubblewrap) confines files, network and processes by namespaces.
+// "landlock" is for where namespaces are not to be had (see landlock_linux.go).
 // "off" confines nothing but the environment and the lifetime, and is meant for
 // a person's own repository on the person's own machine.
 //
@@ -40,9 +41,10 @@ const Source = "/src"
 
 // Kinds that Open understands.
 const (
-	Auto  = "auto"
-	Bwrap = "bwrap"
-	Off   = "off"
+	Auto     = "auto"
+	Bwrap    = "bwrap"
+	Landlock = "landlock"
+	Off      = "off"
 )
 
 // ErrUnavailable is returned by Open (wrapped, with what to do) when the
@@ -143,7 +145,7 @@ type Result struct {
 type Sandbox interface {
 	// Run executes cmd and waits until nothing of it is left.
 	Run(ctx context.Context, cmd Command) (Result, error)
-	// Name is "bwrap" or "off".
+	// Name is "bwrap", "landlock" or "off".
 	Name() string
 	// Inside is the path by which the command sees hostPath, a path at or
 	// below cmd.Dir or one of cmd.Binds. Any other path comes back unchanged.
@@ -158,6 +160,7 @@ type Confinement struct {
 	Files     bool // host files are invisible or read-only, ReadOnlyDir holds
 	Network   bool // no network unless Command.Network
 	Processes bool // own process namespace: the host's processes are invisible
+	Loopback  bool // a loopback network of the command's own, without Command.Network
 }
 
 // Options of Open. The zero value is right for production.
@@ -182,15 +185,21 @@ func Open(kind string, opts Options) (Sandbox, error) {
 		return newOff(opts), nil
 	case Bwrap:
 		return newBubblewrap(opts)
+	case Landlock:
+		return newLandlock(opts)
 	case Auto, "":
 		box, err := newBubblewrap(opts)
 		if err == nil {
 			return box, nil
 		}
+		second, why := newLandlock(opts)
+		if why == nil {
+			return second, nil
+		}
 		if opts.AllowOff {
 			return newOff(opts), nil
 		}
-		return nil, err
+		return nil, fmt.Errorf("%w; and landlock: %w", err, why)
 	}
-	return nil, fmt.Errorf("open sandbox: unknown kind %q: use auto, bwrap or off", kind)
+	return nil, fmt.Errorf("open sandbox: unknown kind %q: use auto, bwrap, landlock or off", kind)
 }

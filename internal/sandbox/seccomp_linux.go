@@ -19,7 +19,9 @@ import (
 // break a repository's tests. Calls that are newer than the list get ENOSYS, by
 // which a libc falls back to older ones.
 
-// sockets says which sockets a filter lets be made.
+// sockets says which sockets a filter lets be made. Where it is not the usual
+// ones there is no view of its own either, and changes of permissions and times
+// are decided by the supervisor (attributes_linux.go).
 type sockets int
 
 const (
@@ -41,6 +43,15 @@ var denied = []uint32{
 	unix.SYS_PERF_EVENT_OPEN, unix.SYS_PIDFD_GETFD, unix.SYS_PIVOT_ROOT, unix.SYS_PROCESS_MADVISE, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_REBOOT,
 	unix.SYS_REQUEST_KEY, unix.SYS_SETDOMAINNAME, unix.SYS_SETHOSTNAME, unix.SYS_SETNS, unix.SYS_SETTIMEOFDAY, unix.SYS_SWAPOFF, unix.SYS_SWAPON, unix.SYS_SYSLOG,
 	unix.SYS_UMOUNT2, unix.SYS_USERFAULTFD, unix.SYS_VHANGUP,
+}
+
+// sharedMemoryCalls are what an IPC namespace would confine, where there is
+// none: System V and POSIX queues, segments and semaphores. So are a process's
+// priority, limits and CPUs, which a process namespace would.
+var sharedMemoryCalls = []uint32{
+	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_SEMGET, unix.SYS_SEMCTL, unix.SYS_SEMOP,
+	unix.SYS_SEMTIMEDOP, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK, unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER,
+	unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR,
 }
 
 // A machine is what differs between architectures.
@@ -81,9 +92,12 @@ func when(call uint32, block ...bpf.Instruction) []bpf.Instruction {
 	}, block...)
 }
 
+// rawInstruction is laid out as the kernel's struct sock_filter.
+type rawInstruction = bpf.RawInstruction
+
 // filter makes the program for the running architecture; nil where it is not
 // known.
-func filter(kind sockets) []bpf.RawInstruction {
+func filter(kind sockets) []rawInstruction {
 	m, ok := machines[runtime.GOARCH]
 	if !ok {
 		return nil
@@ -100,6 +114,23 @@ func filter(kind sockets) []bpf.RawInstruction {
 	for _, call := range append(slices.Clone(denied), m.more...) {
 		program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: call, SkipTrue: 1}, refuse(unix.EPERM))
 	}
+	if kind != socketsUsual {
+		for _, c := range attributeCalls {
+			program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: c.number, SkipTrue: 1}, bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF})
+		}
+		for _, call := range sharedMemoryCalls {
+			program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: call, SkipTrue: 1}, refuse(unix.EPERM))
+		}
+		for _, call := range unsupportedCalls {
+			program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: call, SkipTrue: 1}, refuse(unix.ENOSYS))
+		}
+		for _, call := range ownerCalls {
+			program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: call, SkipTrue: 1}, refuse(unix.EPERM))
+		}
+		for _, call := range []uint32{unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR} {
+			program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: call, SkipTrue: 1}, refuse(unix.EOPNOTSUPP))
+		}
+	}
 	program = slices.Concat(program,
 		// Its flags lie in memory, where a filter cannot look: libc uses clone.
 		when(unix.SYS_CLONE3, refuse(unix.ENOSYS)),
@@ -108,6 +139,11 @@ func filter(kind sockets) []bpf.RawInstruction {
 		// Typing into a terminal, for older kernels that still allow it.
 		when(unix.SYS_IOCTL, arg(1), bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.TIOCSTI, SkipTrue: 1}, refuse(unix.EPERM),
 			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: 0x541c /* TIOCLINUX */, SkipTrue: 1}, refuse(unix.EPERM)),
+		// Limits of other processes: a process is its own as number 0.
+		when(unix.SYS_PRLIMIT64, arg(0), bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 5},
+			arg(2), bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: 0, SkipTrue: 2},
+			bpf.LoadAbsolute{Off: dataArgs + 8*2 + 4, Size: 4}, bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1}, // the address's other half
+			refuse(unix.EPERM)),
 		when(unix.SYS_SOCKETPAIR, arg(0), bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipTrue: 1}, refuse(unix.EAFNOSUPPORT)),
 		when(unix.SYS_SOCKET, socketRules(kind)...),
 		[]bpf.Instruction{allow},
