@@ -141,7 +141,7 @@ func attempts() []attempt {
 		{name: "name-lookup", what: "look a name up", wall: wallNetwork},
 		{name: "name-query", what: "smuggle data out in a DNS query", wall: wallNetwork, control: true},
 		{name: "door-for-others", what: "open a port of the host for somebody outside", wall: wallNetwork},
-		{name: "proxy-of-the-host", what: "find a proxy or agent in the environment", wall: wallEnvironment},
+		{name: "agent-of-the-host", what: "find an agent or engine in the environment", wall: wallEnvironment},
 
 		{name: "write-by-link", what: "write by a link out of the cache", wall: wallFiles, place: "HOME/TOKEN-by-link", control: true},
 		{name: "remove-session", what: "remove a file of another session", wall: wallFiles},

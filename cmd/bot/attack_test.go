@@ -22,15 +22,18 @@ import (
 func itoa(n int) string { return strconv.Itoa(n) }
 
 // makeHostile puts a commit with a test that attacks on top of a project.
-func makeHostile(t *testing.T, w *world, b *bait) {
+// phase is "test", or "set-up", where the network is a step further away.
+func makeHostile(t *testing.T, w *world, b *bait, phase string) {
 	t.Helper()
 	place, err := json.MarshalIndent(b.places, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := map[string]string{
-		"bait.json":     string(place),
-		"test_price.py": priceTest + "\n\ntry:\n    import hostile, steal, calls, reach, change\n    hostile.run()\nexcept (ImportError, KeyError):\n    pass\n",
+	const attack = "\n\ntry:\n    import hostile, steal, calls, reach, change\n    hostile.run()\nexcept (ImportError, KeyError):\n    pass\n"
+	files := map[string]string{"bait.json": string(place), "test_price.py": priceTest + attack}
+	if phase == "set-up" {
+		files["test_price.py"], files["prepare.py"] = priceTest, attack
+		files[".github/culprit.yml"] = "setup: test ! -e prepare.py || python3 prepare.py\n"
 	}
 	names, err := filepath.Glob("testdata/attack/*.py")
 	if err != nil || len(names) < 5 {
@@ -66,14 +69,14 @@ type said struct {
 
 // assault lets a hostile repository loose on a bot with a sandbox, in a whole
 // session, and returns what its attempts say.
-func assault(t *testing.T, backend string, only []string) (*world, *bait, map[string]said) {
+func assault(t *testing.T, backend, phase string, only []string) (*world, *bait, map[string]said) {
 	t.Helper()
 	p := newSmallProject(t)
 	w := newWorld(t, realRedis(t, "pw-of-a-test").url, p)
 	b := lay(t, w)
 	b.places["only"], b.places["confined"] = only, backend != sandbox.Off
 	t.Cleanup(b.cleanUp)
-	makeHostile(t, w, b)
+	makeHostile(t, w, b, phase)
 	bot := w.start("--mode", "quick", "--sandbox", backend)
 	startByCI(w, p)
 	ended := eventually(t, 3*time.Minute, "the session ends", func() bool { return w.completed() > 0 && w.idle() })
@@ -118,16 +121,21 @@ func (b *bait) outcome(a attempt, s said) (what string, success bool) {
 }
 
 // TestAttacks lets a hostile repository try everything in the table, in a
-// session of the running product, once for each sandbox that runs here.
+// session of the running product, for each sandbox that runs here; with
+// CULPRIT_ATTACK=all (make attack) from its set-up step too.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
-	for _, backend := range []string{sandbox.Bwrap, sandbox.Landlock} {
-		t.Run(backend, func(t *testing.T) {
+	for _, run := range []struct{ backend, phase string }{{sandbox.Bwrap, "test"}, {sandbox.Landlock, "test"}, {sandbox.Bwrap, "set-up"}, {sandbox.Landlock, "set-up"}} {
+		backend, phase := run.backend, run.phase
+		if phase == "set-up" && os.Getenv("CULPRIT_ATTACK") != "all" {
+			continue
+		}
+		t.Run(backend+" "+phase, func(t *testing.T) {
 			t.Parallel()
 			if _, err := sandbox.Open(backend, sandbox.Options{}); errors.Is(err, sandbox.ErrUnavailable) {
 				requiretest.Missing(t, err.Error())
 			}
-			w, b, records := assault(t, backend, nil)
+			w, b, records := assault(t, backend, phase, nil)
 			var table strings.Builder
 			successes := 0
 			for _, a := range attempts() {
@@ -154,7 +162,7 @@ func TestAttacks(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%s: %d attempts, %d successes\n%s", backend, len(attempts()), successes, table.String())
+			t.Logf("%s, from a %s step: %d attempts, %d successes\n%s", backend, phase, len(attempts()), successes, table.String())
 		})
 	}
 }
@@ -162,7 +170,7 @@ func TestAttacks(t *testing.T) {
 // Without a sandbox the same attempts succeed: so success would be seen.
 func TestAttacksSucceedWithoutASandbox(t *testing.T) {
 	t.Parallel()
-	_, b, records := assault(t, sandbox.Off, controls())
+	_, b, records := assault(t, sandbox.Off, "test", controls())
 	n := 0
 	for _, a := range attempts() {
 		if !a.control {

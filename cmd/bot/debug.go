@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"culprit/internal/checkout"
+	"culprit/internal/config"
 	"culprit/internal/knowledge"
 	"culprit/internal/redact"
 	"culprit/internal/report"
@@ -202,7 +203,12 @@ func (a *App) debugRun(ctx context.Context, f debugFlags, path string, s *sessio
 		s = resumed
 	}
 	defer func() { err = errors.Join(err, folder.Close()) }()
-	box, err := sandbox.Open(f.sandbox, sandbox.Options{AllowOff: true})
+	hosts, _ := a.LookupEnv("CULPRIT_SETUP_HOSTS")
+	further, err := config.HostList(hosts)
+	if err != nil {
+		return 0, &session.UserError{Code: "setup-hosts", What: "CULPRIT_SETUP_HOSTS: " + err.Error(), Do: "correct it", Err: err}
+	}
+	box, err := sandbox.Open(f.sandbox, sandbox.Options{AllowOff: true, SetupHosts: further})
 	if err != nil {
 		return 0, &session.UserError{Code: "no-sandbox", What: "the sandbox cannot be used", Do: err.Error(), Err: err}
 	}

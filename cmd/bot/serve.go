@@ -238,7 +238,7 @@ func (s *service) slug(ctx context.Context) string {
 
 // runWorker takes jobs.
 func (s *service) runWorker(ctx context.Context) (err error) {
-	box, err := sandbox.Open(s.cfg.Sandbox, sandbox.Options{AllowOff: s.cfg.AllowNoSandbox})
+	box, err := sandbox.Open(s.cfg.Sandbox, sandbox.Options{AllowOff: s.cfg.AllowNoSandbox, SetupHosts: s.cfg.SetupHosts})
 	if err != nil {
 		return &session.UserError{
 			Code: "no-sandbox", What: "no sandbox is to be had, and repository code is not run without one",

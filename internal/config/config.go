@@ -22,6 +22,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"culprit/internal/egress"
 	"culprit/queue/connect"
 )
 
@@ -45,7 +46,8 @@ type Config struct {
 	MinPermission  string // triage, write, maintain or admin: whose labels, commands and buttons count
 	Sandbox        string // auto, bwrap, landlock, off
 	AllowNoSandbox bool
-	Jobs           int // jobs at a time in this process
+	SetupHosts     []string // that set-up steps may reach besides egress.Registries
+	Jobs           int      // jobs at a time in this process
 	Limits         Limits
 	Ageing         time.Duration // of waiting jobs, for one class of priority
 	Concurrency    int           // hypotheses tested at a time in one session
@@ -62,6 +64,21 @@ type Config struct {
 	LogFormat      string        // text, json
 	LogLevel       string        // debug, info, warn, error
 	Models         Models
+}
+
+// HostList reads a list of hosts that set-up steps may reach.
+func HostList(v string) (out []string, err error) {
+	var problems []error
+	for _, s := range strings.Split(v, ",") {
+		if s = strings.TrimSpace(s); s == "" {
+			continue
+		}
+		if _, err := egress.ParseRule(s); err != nil {
+			problems = append(problems, err)
+		}
+		out = append(out, s)
+	}
+	return out, errors.Join(problems...)
 }
 
 // Limits of jobs that run at a time, by whom they are for; 0: none.
@@ -140,6 +157,8 @@ var settings = []setting{
 		set: oneOf(func(c *Config) *string { return &c.Sandbox }, "auto", "bwrap", "landlock", "off")},
 	{flag: "allow-no-sandbox", env: "CULPRIT_ALLOW_NO_SANDBOX", def: "false", help: "work even where no sandbox is to be had: only for repositories that you would run yourself", isBool: true,
 		set: boolean(func(c *Config) *bool { return &c.AllowNoSandbox })},
+	{flag: "setup-hosts", env: "CULPRIT_SETUP_HOSTS", help: "hosts that set-up steps may reach besides the public registries of packages, separated by commas: NAME, *.DOMAIN, * (all), or NAME:PORT (also at a private address)",
+		set: func(c *Config, v string) (err error) { c.SetupHosts, err = HostList(v); return err }},
 	{flag: "jobs", env: "CULPRIT_JOBS", def: "1", help: "sessions at a time in this process",
 		set: number(func(c *Config) *int { return &c.Jobs }, 1, 64)},
 	{flag: "jobs-per-repository", env: "CULPRIT_JOBS_PER_REPOSITORY", def: "1", help: "sessions at a time for one repository, over all workers; 0: no limit",

@@ -5,19 +5,24 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
+
+	"culprit/internal/egress"
 )
 
 // bubblewrap confines by Linux namespaces, through the bwrap program.
 type bubblewrap struct {
 	path  string
+	self  string // this program, which passes connections of set-up steps on
 	host  []string
 	tools toolchains
+	out   egress.Options // of set-up steps
 	// noUserns is set where bwrap can forbid further user namespaces inside,
 	// which closes a large part of the kernel to the command.
 	noUserns bool
@@ -38,9 +43,17 @@ func newBubblewrap(opts Options) (*bubblewrap, error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("%w: find bwrap: %w", ErrUnavailable, err)
 	}
+	out, err := outside(env, opts.SetupHosts)
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("%w: find this program: %w", ErrUnavailable, err)
+	}
 	sweep()
 	sweepTemporary()
-	b := &bubblewrap{path: path, host: env, tools: discover(env, opts.Toolchains), noUserns: true}
+	b := &bubblewrap{path: path, self: self, out: out, host: env, tools: discover(env, opts.Toolchains), noUserns: true}
 	why := works(b)
 	if why != "" {
 		b.noUserns = false // bwrap before 0.8, or one that is set-uid
@@ -86,19 +99,39 @@ func (b *bubblewrap) Run(ctx context.Context, cmd Command) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	argv, socket := cmd.argv(shell()), ""
+	if cmd.Network {
+		private, err := newTemporary()
+		if err != nil {
+			return Result{}, err
+		}
+		defer private.remove()
+		socket = filepath.Join(private.dir, "out")
+		if err := os.Mkdir(socket, 0o700); err != nil {
+			return Result{}, fmt.Errorf("make the way out of a set-up step: %w", err)
+		}
+		l, err := net.Listen("unix", filepath.Join(socket, egressSocket))
+		if err != nil {
+			return Result{}, fmt.Errorf("make the way out of a set-up step: %w", err)
+		}
+		proxy := egress.Serve(l, b.out)
+		defer proxy.Close()
+		cmd.proxy = egressAddress
+		argv = append([]string{egressProgram, confineWord, "forward"}, argv...)
+	}
 	infoOut, infoIn, err := os.Pipe()
 	if err != nil {
 		return Result{}, fmt.Errorf("run command: %w", err)
 	}
 	defer infoOut.Close()
 	files := []*os.File{infoIn}
-	args, files, err := b.arguments(cmd, files)
+	args, files, err := b.arguments(cmd, socket, files)
 	if err != nil {
 		closeAll(files)
 		return Result{}, err
 	}
 	args = append(args, "--")
-	args = append(args, cmd.argv(shell())...)
+	args = append(args, argv...)
 
 	// bwrap tells the number of the namespace's first process as soon as it
 	// exists. Killing that one process ends everything in the namespace.

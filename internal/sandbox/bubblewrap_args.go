@@ -23,8 +23,9 @@ const (
 )
 
 // arguments builds the command line of bwrap. files[0] (descriptor 4)
-// is where it writes its information; files grows by what it reads from descriptors.
-func (b *bubblewrap) arguments(cmd Command, files []*os.File) ([]string, []*os.File, error) {
+// is where it writes its information; files grows by what it reads from
+// descriptors. out is the folder with the socket of a set-up step's way out.
+func (b *bubblewrap) arguments(cmd Command, out string, files []*os.File) ([]string, []*os.File, error) {
 	args := []string{
 		"--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000",
 		"--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "culprit",
@@ -32,9 +33,6 @@ func (b *bubblewrap) arguments(cmd Command, files []*os.File) ([]string, []*os.F
 	}
 	if b.noUserns {
 		args = append(args, "--disable-userns")
-	}
-	if cmd.Network {
-		args = append(args, "--share-net")
 	}
 	if program := filterBytes(socketsUsual); len(program) > 0 {
 		var err error
@@ -60,7 +58,7 @@ func (b *bubblewrap) arguments(cmd Command, files []*os.File) ([]string, []*os.F
 		"--perms", "1777", "--size", strconv.Itoa(tmpSize), "--tmpfs", "/tmp",
 		"--size", strconv.Itoa(homeSize), "--tmpfs", home,
 		"--dir", "/run", "--dir", "/var", "--symlink", "../tmp", "/var/tmp", "--dir", "/etc")
-	args, files, err := etc(args, files, cmd.Network)
+	args, files, err := etc(args, files)
 	if err != nil {
 		return nil, files, err
 	}
@@ -71,6 +69,7 @@ func (b *bubblewrap) arguments(cmd Command, files []*os.File) ([]string, []*os.F
 		for _, path := range settingPaths(b.host) {
 			args = append(args, "--ro-bind-try", path, path)
 		}
+		args = append(args, "--ro-bind", out, egressFolder, "--ro-bind", b.self, egressProgram)
 	}
 	mode := "--bind"
 	if cmd.ReadOnlyDir {
@@ -92,15 +91,13 @@ func (b *bubblewrap) arguments(cmd Command, files []*os.File) ([]string, []*os.F
 }
 
 // etc adds the minimal /etc: made-up users, and what the system needs.
-func etc(args []string, files []*os.File, network bool) ([]string, []*os.File, error) {
+func etc(args []string, files []*os.File) ([]string, []*os.File, error) {
 	stubs := []struct{ name, text string }{
 		{"passwd", "root:x:0:0:root:/root:/bin/sh\nculprit:x:1000:1000:culprit:" + home + ":/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n"},
 		{"group", "root:x:0:\nculprit:x:1000:\nnogroup:x:65534:\n"},
 		{"nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"},
 		{"hostname", "culprit\n"},
-	}
-	if !network {
-		stubs = append(stubs, struct{ name, text string }{"hosts", "127.0.0.1 localhost culprit\n::1 localhost\n"})
+		{"hosts", "127.0.0.1 localhost culprit\n::1 localhost\n"},
 	}
 	for _, stub := range stubs {
 		var err error
@@ -109,11 +106,7 @@ func etc(args []string, files []*os.File, network bool) ([]string, []*os.File, e
 		}
 		args = append(args, "--perms", "0444", "--ro-bind-data", strconv.Itoa(firstFile+len(files)-1), "/etc/"+stub.name)
 	}
-	names := system
-	if network {
-		names = append(append([]string{}, system...), "resolv.conf", "hosts")
-	}
-	for _, name := range names {
+	for _, name := range system {
 		path := filepath.Join("/etc", name)
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil {

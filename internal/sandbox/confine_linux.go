@@ -15,13 +15,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confineWord is the first argument of this program where it was started by the
-// landlock backend.
+// confineWord is the first argument of this program where it was started as a
+// part of a sandbox.
 const confineWord = "culprit-confine"
 
-// Confine runs a stage of the landlock backend, and does not return, if this
-// process was started for that. A program that opens the backend calls it first
-// of all.
+// Confine does what this process was started for as a part of a sandbox, and does
+// not return then. A program that opens a sandbox calls it first of all.
 func Confine() {
 	if len(os.Args) < 4 || os.Args[1] != confineWord {
 		return
@@ -31,6 +30,8 @@ func Confine() {
 	switch argv := os.Args[3:]; os.Args[2] {
 	case "supervise":
 		code, err = supervise(argv)
+	case "forward":
+		code, err = forward(argv)
 	case "apply":
 		err = apply(argv)
 	}

@@ -260,8 +260,8 @@ print("loopback works")
 			t.Errorf("got %q", out)
 		}
 		cmd.Network = true
-		if _, out := run(t, box, cmd); out != "reached the host\nloopback works\n" {
-			t.Errorf("with network: got %q", out)
+		if _, out := run(t, box, cmd); out != "refused\nloopback works\n" {
+			t.Errorf("a set-up step: got %q", out)
 		}
 	},
 	"capabilities are dropped and cannot come back": func(t *testing.T, box Sandbox) {

@@ -94,6 +94,14 @@ func environ(host []string, cmd Command, t toolchains, home, tmp, workdir string
 				env[name] = withoutUserinfo(value)
 			}
 		}
+		if cmd.proxy != "" {
+			for _, name := range []string{"ALL_PROXY", "all_proxy"} {
+				delete(env, name)
+			}
+			for name, value := range proxySettings(cmd.proxy) {
+				env[name] = value
+			}
+		}
 	}
 	for name, value := range cmd.Env {
 		if name == "GOFLAGS" {

@@ -5,16 +5,20 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"culprit/internal/egress"
 )
 
 // landlock confines where namespaces are not to be had, as in default
 // containers: files by Landlock, the network and the kernel's surface by a
 // seccomp filter. It has no view of its own: the tree lies at its own path, and
 // the system's loopback cannot be given a double, so a command has no network at
-// all, not even with itself. Number and existence of other processes can be
+// all, not even with itself; a set-up step may connect to one port, that of the
+// proxy, but Landlock cannot say on which machine. Number and existence of other processes can be
 // told; nothing of them can be read, and no signal reaches them.
 //
 // This program starts itself again for each command, twice: once to watch over
@@ -24,6 +28,7 @@ type landlock struct {
 	self  string // this program
 	host  []string
 	tools toolchains
+	out   egress.Options // of set-up steps
 }
 
 var _ Sandbox = (*landlock)(nil)
@@ -46,10 +51,14 @@ func newLandlock(opts Options) (Sandbox, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: find this program: %w", ErrUnavailable, err)
 	}
+	env := opts.environ()
+	out, err := outside(env, opts.SetupHosts)
+	if err != nil {
+		return nil, err
+	}
 	sweep()
 	sweepTemporary()
-	env := opts.environ()
-	l := &landlock{self: self, host: env, tools: discover(env, opts.Toolchains)}
+	l := &landlock{self: self, out: out, host: env, tools: discover(env, opts.Toolchains)}
 	if why := works(l); why != "" {
 		return nil, fmt.Errorf("%w: a command confined by Landlock does not run here (%s)", ErrUnavailable, why)
 	}
@@ -79,7 +88,20 @@ func (l *landlock) Run(ctx context.Context, cmd Command) (Result, error) {
 			return Result{}, fmt.Errorf("make the command's own folder: %w", err)
 		}
 	}
-	data, err := json.Marshal(l.grants(cmd, home, tmp))
+	g := l.grants(cmd, home, tmp)
+	if cmd.Network {
+		// Landlock's rule is about the port alone, wherever it is.
+		listener, err := net.Listen("tcp4", "127.0.0.1:0")
+		if err != nil {
+			return Result{}, fmt.Errorf("make the way out of a set-up step: %w", err)
+		}
+		proxy := egress.Serve(listener, l.out)
+		defer proxy.Close()
+		cmd.proxy = listener.Addr().String()
+		g.Sockets, g.Ports = socketsTCP, []uint64{uint64(listener.Addr().(*net.TCPAddr).Port)}
+		g.Read = append(g.Read, settingPaths(l.host)...)
+	}
+	data, err := json.Marshal(g)
 	if err != nil {
 		return Result{}, fmt.Errorf("run command: %w", err)
 	}

@@ -49,6 +49,8 @@ const socketsUsual sockets = 0
 
 func filterBytes(sockets) []byte { return nil }
 
+const confineWord = ""
+
 // Confine has nothing to do without the landlock backend.
 func Confine() {}
 

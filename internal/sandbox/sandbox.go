@@ -68,8 +68,10 @@ type Command struct {
 	// Env is added to the scrubbed environment and wins over it. Values that
 	// are paths must come from Sandbox.Inside.
 	Env map[string]string
-	// Network lets the command reach the network and passes the proxy and
-	// registry settings of the host, without their passwords. For setup only.
+	// Network lets the command reach the registries of packages, and what the
+	// operator added to them, by a proxy (package egress), and passes the
+	// registry settings of the host, without their passwords. With "off" it has
+	// the whole network, and the host's own proxy settings. For setup only.
 	Network bool
 	// Timeout is the wall time after which everything is killed; 0 means
 	// DefaultTimeout.
@@ -81,6 +83,8 @@ type Command struct {
 	// the number of bytes cut and the tail. It is written to by one goroutine
 	// that has ended when Run returns. nil discards.
 	Output io.Writer
+
+	proxy string // HOST:PORT by which it reaches the network; empty: directly
 }
 
 // Bind makes the host folder or file Host visible at Inside (both absolute).
@@ -171,6 +175,9 @@ type Options struct {
 	// Environ is the environment from which toolchains and the allow-list of
 	// settings are taken; nil means os.Environ.
 	Environ []string
+	// SetupHosts are what Command.Network reaches besides egress.Registries, each
+	// as egress.ParseRule takes it.
+	SetupHosts []string
 	// Toolchains are further host folders to show read-only at their own path.
 	Toolchains []string
 }

@@ -161,9 +161,9 @@ def _():
     return 'done'
 
 
-@attempt('proxy-of-the-host')
+@attempt('agent-of-the-host')
 def _():
-    for name in ('HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy', 'ALL_PROXY', 'SSH_AUTH_SOCK', 'DOCKER_HOST', 'DBUS_SESSION_BUS_ADDRESS'):
+    for name in ('SSH_AUTH_SOCK', 'DOCKER_HOST', 'DBUS_SESSION_BUS_ADDRESS'):
         if name in os.environ:
             return 'done'
     raise PermissionError(1, 'nothing is set')
