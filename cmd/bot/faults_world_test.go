@@ -92,7 +92,8 @@ type faultBot struct {
 	telling         atomic.Int64 // reports under way
 	news            chan struct{}
 	stop            func()
-	from            int    // number of calls before the case
+	from            int // number of calls before the case
+	address         string
 	meanwhile       func() // happens while the session runs; may be nil
 	data            string
 }
@@ -128,7 +129,8 @@ func (w *faultWorld) startBot(timeout time.Duration, attempts int) *faultBot {
 	})
 	w.must(err)
 	web := httptest.NewServer(edge)
-	w.must(w.github.SetWebhook(w.app.ID, web.URL+"/webhook", w.app.WebhookSecret))
+	b.address = web.URL + "/webhook"
+	w.must(w.github.SetWebhook(w.app.ID, b.address, w.app.WebhookSecret))
 	pool := func(q *queue.Queue, handle queue.HandlerFunc, report func(context.Context, *queue.Report) error) *queue.Pool {
 		p, err := queue.NewPool(q, queue.PoolOptions{Handler: handle, Report: func(ctx context.Context, r *queue.Report) error {
 			b.telling.Add(1)

@@ -47,6 +47,7 @@ type App struct {
 	base   *url.URL          // ends in "/"
 	keys   *keys             // of the App, one or two
 	tr     http.RoundTripper // retries; no authentication
+	again  http.RoundTripper // the same, which asks again for what it knows
 	client *gh.Client        // as the App itself
 
 	mu      sync.Mutex
@@ -96,6 +97,7 @@ func New(c Config) (*App, error) {
 	}
 	a := &App{cfg: c, base: base, keys: keys, sources: map[sourceKey]*source{}}
 	a.tr = &retrying{next: c.Transport, timeout: c.Timeout, attempts: c.Attempts, agent: c.UserAgent, sleep: c.Sleep, log: c.Logger}
+	a.again = newConditional(a.tr)
 	a.client = a.newClient(signed{a})
 	return a, nil
 }

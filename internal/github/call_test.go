@@ -98,6 +98,7 @@ func TestRateLimitsSayWhenToComeBack(t *testing.T) {
 func TestAnswersAreClassified(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	w.issueSession()
 	r := w.repo()
 	for name, c := range map[string]struct {
 		fault githubtest.Fault

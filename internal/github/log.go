@@ -47,7 +47,9 @@ func (r *Repo) JobLog(ctx context.Context, job int64, w io.Writer, limit int64) 
 	}
 	req.Header.Set("User-Agent", r.app.cfg.UserAgent)
 	client := &http.Client{Transport: r.app.cfg.Transport}
+	begins := time.AfterFunc(r.app.cfg.Timeout, cancel) // its first byte comes as soon as any answer
 	log, err := client.Do(req)
+	begins.Stop()
 	if err != nil {
 		return LogResult{}, r.wrap(op, err)
 	}

@@ -46,7 +46,7 @@ func (a *App) Repo(ctx context.Context, installation int64, owner, name string) 
 
 func (r *Repo) client(s scope) *gh.Client {
 	src := r.app.source(sourceKey{r.inst, r.Name, s})
-	return r.app.newClient(&authenticated{source: src, host: r.app.base, next: r.app.tr})
+	return r.app.newClient(&authenticated{source: src, host: r.app.base, next: r.app.again})
 }
 
 // refresh reads the repository; a missing one is ErrGone.

@@ -172,6 +172,8 @@ func (f *Fault) write(w http.ResponseWriter, rep reply) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(rep.raw)))
 		w.WriteHeader(rep.status)
 		_, _ = w.Write(rep.raw[:len(rep.raw)/2])
+		// What is not sent is lost with the connection, as if there had been none.
+		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
 	w.WriteHeader(rep.status)

@@ -52,6 +52,9 @@ func (o *observed) Write(p []byte) (int, error) {
 	return o.ResponseWriter.Write(p)
 }
 
+// Unwrap is for http.ResponseController.
+func (o *observed) Unwrap() http.ResponseWriter { return o.ResponseWriter }
+
 // observe returns the writer of an answer, and what to call when it is
 // written, even if a fault ends the connection.
 func (s *Server) observe(w http.ResponseWriter, c *call, path string, fault *Fault) (http.ResponseWriter, func()) {

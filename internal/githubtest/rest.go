@@ -41,6 +41,7 @@ func (s *Server) serveREST(w http.ResponseWriter, r *http.Request, path string) 
 			rep = fault.reply(c)
 		}
 	}
+	rep = s.unchanged(c, rep)
 	s.record(c, path, template, rep.status)
 	w, done := s.observe(w, c, path, fault)
 	defer done()
@@ -110,18 +111,26 @@ func (s *Server) send(w http.ResponseWriter, c *call, rep reply, fault *Fault) {
 		}
 		h.Set("Content-Type", rep.mime)
 	}
-	if rep.status == http.StatusOK && (c.r.Method == http.MethodGet || c.r.Method == http.MethodHead) {
-		sum := sha256.Sum256(append([]byte(c.r.Header.Get("Authorization")), rep.raw...))
-		tag := `W/"` + hex.EncodeToString(sum[:]) + `"`
-		h.Set("ETag", tag)
-		if match := c.r.Header.Get("If-None-Match"); match != "" && strings.Contains(match, strings.TrimPrefix(tag, "W/")) {
-			s.refund(c)
-			h.Del("Content-Type")
-			w.WriteHeader(http.StatusNotModified)
-			return
-		}
-	}
 	fault.write(w, rep)
+}
+
+// unchanged gives an answer its ETag, which depends on the token, and answers
+// 304 to a client that has it already, which costs nothing of the limit.
+func (s *Server) unchanged(c *call, rep reply) reply {
+	if rep.status != http.StatusOK || c.r.Method != http.MethodGet && c.r.Method != http.MethodHead {
+		return rep
+	}
+	if rep.raw == nil && rep.body != nil {
+		rep.raw = encodeJSON(rep.body)
+	}
+	sum := sha256.Sum256(append([]byte(c.r.Header.Get("Authorization")), rep.raw...))
+	tag := `"` + hex.EncodeToString(sum[:]) + `"`
+	c.header.Set("ETag", "W/"+tag)
+	if !strings.Contains(c.r.Header.Get("If-None-Match"), tag) {
+		return rep
+	}
+	s.refund(c)
+	return reply{status: http.StatusNotModified}
 }
 
 func (s *Server) record(c *call, path, template string, status int) {
