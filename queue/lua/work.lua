@@ -47,8 +47,10 @@ end
 if most == 0 then return answer end
 
 local function give(h)
+  -- A job that came due a moment ago was read without its payload.
+  local payload = h.payload or call('HGET', base .. 'job:' .. h.id, 'payload') or ''
   answer[#answer + 1] = {
-    h.id, h.fence, h.spec, h.payload or '', h.prio, h.attempt or '', h.crashes or '', h.row or '', h.enqueued, h.asked or h.enqueued,
+    h.id, h.fence, h.spec, payload, h.prio, h.attempt or '', h.crashes or '', h.row or '', h.enqueued, h.asked or h.enqueued,
     h.started, h.waited, h.saved and call('GET', base .. 'checkpoint:' .. h.id) or '',
   }
 end

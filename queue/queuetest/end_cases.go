@@ -68,6 +68,34 @@ var endCases = map[string]func(*fixture){
 			f.t.Fatalf("got %v", wait)
 		}
 	},
+	"a job that comes due brings its payload, whatever it waited for": func(f *fixture) {
+		f.enqueue(queue.Job{Key: "k", Payload: []byte("what to do")})
+		waits := []func(c *queue.Claim) error{
+			func(c *queue.Claim) error {
+				_, err := c.Fail(f.ctx(), errors.New("x"), queue.Transient, 0)
+				return err
+			},
+			func(c *queue.Claim) error {
+				_, err := c.Snooze(f.ctx(), f.clock.Now().Add(minute), "a limit")
+				return err
+			},
+			func(c *queue.Claim) error {
+				_, err := c.Release(f.ctx())
+				return err
+			},
+		}
+		for n := 0; ; n++ {
+			c := f.claim()
+			if string(c.Payload) != "what to do" {
+				f.t.Fatalf("claim %d brings the payload %q", n+1, c.Payload)
+			}
+			if n == len(waits) {
+				return
+			}
+			f.ok(waits[n](c))
+			f.clock.Advance(time.Hour)
+		}
+	},
 	"a permanent failure is never tried again": func(f *fixture) {
 		r := f.enqueue(queue.Job{Key: "k"})
 		s, err := f.claim().Fail(f.ctx(), errors.New("no such repository"), queue.Permanent, 0)
