@@ -91,11 +91,16 @@ func (st *study) predecessors(ctx context.Context, company, alone variant) (note
 func besides(ids []string, victim session.Failure) []string {
 	var names []string
 	seen := map[string]bool{}
+	prefix := ""
+	if victim.Package != "" {
+		prefix = victim.Package + "."
+	}
+	// Some runners don't name the file when they run only one.
+	if !slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(id, prefix) }) {
+		prefix = ""
+	}
 	for _, id := range ids {
-		name, ok := id, true
-		if victim.Package != "" {
-			name, ok = strings.CutPrefix(id, victim.Package+".")
-		}
+		name, ok := strings.CutPrefix(id, prefix)
 		if ok && name != "" && !seen[name] {
 			seen[name] = true
 			names = append(names, name)
