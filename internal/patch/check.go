@@ -21,6 +21,8 @@ const (
 	TestSkipped      Rule = "test-skipped"      // a test no longer runs, or keeps others from running
 	AssertionRemoved Rule = "assertion-removed" // a test demands less
 	AssertionChanged Rule = "assertion-changed" // a test demands something else
+	ToleranceWidened Rule = "tolerance-widened" // a test accepts more, waits longer or tries more often
+	SecretAdded      Rule = "secret-added"      // a credential would be left in the repository
 	CheckSilenced    Rule = "check-silenced"    // a linter, type checker or coverage is told to look away
 	ErrorSwallowed   Rule = "error-swallowed"   // a failure no longer shows
 	Unreadable       Rule = "unreadable"        // no diff that can be judged
@@ -57,7 +59,10 @@ var builtIn = []string{
 	".github/workflows/**", ".github/actions/**", ".github/culprit.yml", ".github/culprit.yaml", ".github/dependabot.yml",
 	"**/CODEOWNERS", ".gitmodules", "**/.gitattributes",
 	".gitlab-ci.yml", ".circleci/**", ".travis.yml", "Jenkinsfile", "azure-pipelines.yml", ".buildkite/**", ".drone.yml", "bitbucket-pipelines.yml",
-	"codecov.yml", ".codecov.yml", "**/.coveragerc",
+	"codecov.yml", ".codecov.yml", "**/.coveragerc", "**/.nycrc", "**/.nycrc.json", "sonar-project.properties",
+	// What linters and type checkers look at.
+	"**/.golangci.y*ml", "**/.eslintrc*", "**/.eslintignore", "**/eslint.config.*", "**/biome.json*", "**/ruff.toml", "**/.ruff.toml", "**/.flake8", "**/mypy.ini",
+	"**/.pylintrc", "**/.rubocop.yml", "**/clippy.toml", "**/phpstan.neon*", "**/.shellcheckrc", ".pre-commit-config.yaml",
 }
 
 // isLock are files that tools write, whose length says nothing.

@@ -42,8 +42,25 @@ var (
 	silence = regexp.MustCompile(`(?i)//\s*nolint|#\s*nosec|#\s*noqa|#\s*type:\s*ignore|#\s*pyright:\s*ignore|#\s*pylint:\s*disable|#\s*pragma:\s*no\s*cover|@ts-(?:ignore|nocheck|expect-error)|` +
 		`eslint-disable|biome-ignore|prettier-ignore|(?:istanbul|c8|v8)\s+ignore|@SuppressWarnings|@Suppress\(|#!?\[allow\(|rubocop:disable|phpcs:ignore|#pragma\s+warning\s+disable|NOLINT|shellcheck\s+disable|noinspection`)
 	swallow = regexp.MustCompile(`except(?:\s+\w+)?:\s*pass\b|catch\s*(?:\([^)]*\))?\s*\{\s*\}|\|\|\s*(?:true|:)\s*$|\bcontinue-on-error:\s*true|--passWithNoTests|rescue\s*(?:=>\s*\w+)?\s*;?\s*nil\b`)
-	space   = regexp.MustCompile(`\s+`)
+	// Two lines that swallow a failure together.
+	catches   = regexp.MustCompile(`^\s*except\b[^:]*:\s*$|\bcatch\s*(?:\([^)]*\))?\s*\{\s*$|^\s*rescue\b.*\s*$|^\s*if\s+err\s*!=\s*nil\s*\{\s*$`)
+	nothing   = regexp.MustCompile(`^\s*(?:pass|\.\.\.|nil|\})\s*;?\s*$`)
+	recovers  = regexp.MustCompile(`\bdefer\s+func\(\)\s*\{\s*(?:_\s*=\s*)?recover\(\)\s*\}\(\)`)
+	comment   = regexp.MustCompile(`^\s*(?://|/\*|\*|#(?:[^\[!]|$)|--|<!--)`)
+	vacuous   = regexp.MustCompile(`\bassert\s+(?:True|true|1)\b\s*$|\(\s*(?:t,\s*)?true\s*\)|\bexpect\(\s*(?:true|1)\s*\)|\bassert\w*\(\s*(?:True|true)\s*[,)]|assert!\(\s*true\b`)
+	tolerance = regexp.MustCompile(`(?i)tolerance|epsilon|\beps\b|delta|timeout|deadline|retries|attempts|threshold|precision|places|approx|closeto`)
+	number    = regexp.MustCompile(`\d[\d_.]*(?:e[+-]?\d+)?`)
+	// Settings that decide what counts as enough, and commands that test nothing.
+	enough = regexp.MustCompile(`(?i)fail_under|fail-under|coverageThreshold|coverage_threshold|minimum_coverage|check-coverage|covered_?ratio`)
+	untest = regexp.MustCompile(`"test(?::\w+)?"\s*:\s*"\s*(?:true|:|exit 0|echo\b[^"]*)\s*"`)
+	space  = regexp.MustCompile(`\s+`)
 )
+
+// secrets are the shapes of credentials that a fix never adds. Their exact
+// values are taken out of everything that is published elsewhere; this is about
+// a key that a change would leave in the repository.
+var secrets = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36}|\bgithub_pat_\w{30}|\bglpat-[\w-]{20}|` +
+	`\bxox[baprs]-[\w-]{10}|\bAIza[\w-]{35}|\bsk-[\w-]{20}|\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.|://[^\s/:@"']+:[^\s/:@"'$\{]{6,}@`)
 
 // changedLine is a line that one side has and the other has not.
 type changedLine struct {
@@ -58,12 +75,24 @@ func checkLines(file string, hunks []session.Hunk, p Policy) []Violation {
 	report := func(rule Rule, at changedLine, text string) {
 		out = append(out, Violation{Rule: rule, Path: file, Line: at.line, Text: text + ": " + short(at.text)})
 	}
-	for _, l := range added {
+	for i, l := range added {
+		together := i+1 < len(added) && added[i+1].line == l.line+1 && catches.MatchString(l.text) && nothing.MatchString(added[i+1].text)
 		switch {
+		case secrets.MatchString(l.text):
+			out = append(out, Violation{Rule: SecretAdded, Path: file, Line: l.line, Text: "adds what looks like a credential"})
 		case silence.MatchString(l.text):
 			report(CheckSilenced, l, "silences a check")
-		case swallow.MatchString(l.text):
+		case enough.MatchString(l.text):
+			report(CheckSilenced, l, "changes how much coverage is enough")
+		case untest.MatchString(l.text):
+			report(CheckSilenced, l, "makes a test command that tests nothing")
+		case together, recovers.MatchString(l.text), swallow.MatchString(l.text):
 			report(ErrorSwallowed, l, "swallows a failure")
+		}
+	}
+	for _, l := range removed {
+		if enough.MatchString(l.text) {
+			report(CheckSilenced, l, "changes how much coverage is enough")
 		}
 	}
 	if !p.IsTestFile(file) {
@@ -92,9 +121,12 @@ func checkLines(file string, hunks []session.Hunk, p Policy) []Violation {
 		}
 	}
 	for _, l := range added {
-		if assertion.MatchString(l.text) {
+		if assertion.MatchString(l.text) && !comment.MatchString(l.text) && !vacuous.MatchString(l.text) {
 			came = append(came, l)
 		}
+	}
+	for _, l := range widened(removed, added) {
+		report(ToleranceWidened, l, "changes what a test tolerates")
 	}
 	for i, l := range gone {
 		switch {
@@ -104,7 +136,32 @@ func checkLines(file string, hunks []session.Hunk, p Policy) []Violation {
 			report(AssertionChanged, l, "changes what a test demands")
 		}
 	}
+	if p.TestsMayChange {
+		return out
+	}
+	// A condition, a case of a table or an expected value weakens a test as
+	// well as its assertion does, and no pattern knows them all.
+	for _, l := range removed {
+		if strings.TrimSpace(l.text) != "" && !comment.MatchString(l.text) && !assertion.MatchString(l.text) && testID(l.text) == "" && !imports.MatchString(l.text) {
+			report(AssertionChanged, l, "changes or removes a line of a test")
+		}
+	}
 	return out
+}
+
+// imports come and go with what a test uses.
+var imports = regexp.MustCompile(`^\s*(?:import\b|from\s+\S+\s+import\b|use\s|using\s|package\s|require\b|(?:const|let|var)\s.*\brequire\(|(?:\w+\s+)?"[\w./-]+"\s*$|[()]\s*$)`)
+
+// widened are added lines that differ from a removed one in numbers alone, and
+// speak of a tolerance, a time or a number of attempts.
+func widened(removed, added []changedLine) []changedLine {
+	gone := map[string]bool{}
+	for _, l := range removed {
+		if tolerance.MatchString(l.text) && number.MatchString(l.text) {
+			gone[number.ReplaceAllString(bare(l.text), "#")] = true
+		}
+	}
+	return filter(added, func(l changedLine) bool { return gone[number.ReplaceAllString(bare(l.text), "#")] })
 }
 
 // testID names the test that a line declares; unnamed ones are all alike.
