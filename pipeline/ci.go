@@ -263,7 +263,7 @@ func cannot(recipes []workflow.Recipe, diffs []session.Difference) string {
 		}
 	}
 	for _, d := range diffs {
-		if d.Blocks && len(because) < 3 {
+		if d.Blocks && d.Kind != session.DiffAction && len(because) < 3 { // an action is the reason above
 			because = append(because, "there is "+d.There+" in CI, and here "+d.Here)
 		}
 	}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,6 +76,9 @@ func TestTheReproductionFollowsTheRedJob(t *testing.T) {
 		"a set-up that does not work here gives way to the toolchain's": {
 			command: "go test ./...", job: "test (ubuntu-latest)", world: func(w *world) { w.needs, w.unusable = "MODE=x", "make deps" }, want: session.ResultFixed,
 			check: func(t *testing.T, r *session.Reproduction, s *session.Session) {
+				if !slices.ContainsFunc(r.Differences, func(d session.Difference) bool { return d.Kind == session.DiffSetup }) {
+					t.Errorf("differences %v", r.Differences)
+				}
 				if strings.Contains(r.Setup, "make") || r.CI == nil || !strings.Contains(s.Decisions[0].Text, "set-up of CI job") {
 					t.Errorf("set-up %q, follows %+v, decisions %+v", r.Setup, r.CI, s.Decisions)
 				}

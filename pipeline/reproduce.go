@@ -174,6 +174,10 @@ func (e *env) attempt(ctx context.Context, files []string, p plan) (session.Obse
 	}
 	if p.recipe != nil && unprepared(obs) {
 		e.decide("reproduce", "the set-up of CI job %s does not work here: %s", p.recipe.Job, obs.Reason)
+		d := session.Difference{Kind: session.DiffSetup, There: "the job's own set-up", Here: "it does not work: " + obs.Reason}
+		if !slices.Contains(p.recipe.Differences, d) {
+			p.recipe.Differences = append(p.recipe.Differences, d)
+		}
 		return obs, false, nil
 	}
 	if p.recipe != nil && p.known == nil && obs.Exit == 127 && len(obs.Report.Failures) <= 1 {

@@ -333,7 +333,7 @@ func (w *walk) failing(st *actionlint.Step) {
 			uses = x.Uses.Value
 		}
 		w.out.Why = "the failing step is the action " + uses + ", which is not run here"
-		w.differ(session.Difference{Kind: session.DiffAction, There: "the action " + uses + " is the failing step", Here: "actions of others are not run", Blocks: true})
+		w.differ(session.Difference{Kind: session.DiffAction, There: "the action " + uses + ", the failing step,", Here: "actions of others are not run", Blocks: true})
 	}
 }
 
