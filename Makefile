@@ -5,12 +5,13 @@ SHELL := /bin/sh
 GO ?= go
 GOLANGCI_VERSION := v2.12.2
 GOVULNCHECK_VERSION := v1.1.4
+CYCLONEDX_VERSION := v1.9.0
 FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 DURATION ?= 10s
 BIN := bin/culprit
 
-.PHONY: help demo test attack chaos faults facts check openapi conformance lint vuln bench bench-go bench-queue bench-backlog bench-webhook bench-culprit eval-culprit eval-logs bench-logs fuzz build image clean
+.PHONY: help demo test attack chaos faults facts check openapi conformance lint vuln bench bench-go bench-queue bench-backlog bench-webhook bench-culprit eval-culprit eval-logs bench-logs fuzz build reproducible sbom image clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +90,13 @@ fuzz: ## each fuzz target for FUZZTIME (default 30s)
 
 build: ## the binary, static and reproducible, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -buildid=' -o $(BIN) ./cmd/bot
+
+reproducible: ## build twice, in two folders and with two caches: the same bits
+	@GO='$(GO)' scripts/reproducible
+
+sbom: ## what is in the binary, as CycloneDX JSON in bin/culprit.cdx.json, from what the linker wrote into it
+	$(MAKE) build
+	$(GO) run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@$(CYCLONEDX_VERSION) bin -json -output bin/culprit.cdx.json $(BIN)
 
 image: ## the container image (docker, podman or buildah)
 	docker build -t culprit .
