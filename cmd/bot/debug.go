@@ -195,6 +195,15 @@ func (a *App) debugRun(ctx context.Context, f debugFlags, path string, s *sessio
 		return 0, err
 	}
 	red := redact.New()
+	set, err := config.LoadModels(a.LookupEnv)
+	if err != nil {
+		return 0, &session.UserError{Code: "model-settings", What: "the settings of models are not valid", Do: err.Error(), Err: err}
+	}
+	llm, err := openModels(set, nil, red, a.Now)
+	if err != nil {
+		return 0, err
+	}
+	defer llm.close()
 	folder, resumed, err := a.debugFolder(f, data, s, red.Bytes)
 	if err != nil {
 		return 0, err
@@ -242,7 +251,7 @@ func (a *App) debugRun(ctx context.Context, f debugFlags, path string, s *sessio
 		screen.Line("note: no sandbox is to be had here (install bubblewrap): the repository's code runs with your rights")
 	}
 	err = investigation{
-		session: s, store: folder, runs: folder, mirror: mirror, box: box, caches: cacheFolder(data, mirror, s),
+		session: s, store: folder, runs: folder, models: llm, shared: folder, mirror: mirror, box: box, caches: cacheFolder(data, mirror, s),
 		publisher: silent{}, clock: clock(a.Now), memory: knowledge.Folders{Dir: filepath.Dir(folder.Dir())},
 		progress: func(line string) { screen.Line("%s", line) }, seen: screen.Seen,
 	}.run(ctx)

@@ -17,6 +17,7 @@ import (
 	"culprit/internal/checkout"
 	"culprit/internal/config"
 	"culprit/internal/githubtest"
+	"culprit/internal/modeltest"
 	"culprit/internal/sandbox"
 )
 
@@ -25,11 +26,12 @@ const demoRepo = "acme/pocket"
 // demo shows the GitHub flow on this machine: a GitHub on loopback, the bot
 // with an embedded Redis, and three scenarios on a small real project.
 func (a *App) demo(ctx context.Context, args []string) int {
-	var out string
+	var out, script string
 	var keep, verbose bool
 	flags := pflag.NewFlagSet("demo", pflag.ContinueOnError)
 	flags.Usage = func() {}
 	flags.StringVar(&out, "out", "", "folder for everything that the demo leaves (default: a new demo-… folder here)")
+	flags.StringVar(&script, "model-script", "", "script of a model, FILE or example: fixes are then written, not reverted (nothing outside is asked)")
 	flags.BoolVar(&keep, "keep", false, "leave the servers up at the end, to look at the pages, until interrupted")
 	flags.BoolVarP(&verbose, "verbose", "v", false, "print the bot's own log")
 	err := flags.Parse(args)
@@ -49,7 +51,7 @@ func (a *App) demo(ctx context.Context, args []string) int {
 	if out, err = filepath.Abs(out); err != nil {
 		return a.fail(err)
 	}
-	d := &demo{app: a, dir: out, start: a.Now(), ownCode: a.goCache()}
+	d := &demo{app: a, dir: out, script: script, start: a.Now(), ownCode: a.goCache()}
 	code, err := d.run(ctx, keep, verbose)
 	if err != nil {
 		return a.fail(err)
@@ -81,6 +83,8 @@ type demo struct {
 	github *githubtest.Server
 	bot    githubtest.App
 	box    sandbox.Sandbox
+	script string            // of the model; empty: there is none
+	model  *modeltest.Server // nil: there is none
 	cache  *checkout.Cache
 	mirror *checkout.Mirror // of what GitHub has
 	// ownCode is the Go build cache of whoever runs the demo: it has the
@@ -112,6 +116,10 @@ func (d *demo) run(ctx context.Context, keep, verbose bool) (code int, err error
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, d.github.Close()) }()
+	if err := d.openModel(); err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, d.closeModel()) }()
 	logFile, err := os.Create(filepath.Join(d.dir, "bot.log"))
 	if err != nil {
 		return 0, err
@@ -237,7 +245,7 @@ func (d *demo) settings(name string) (string, bool) {
 	case "GITHUB_WEBHOOK_SECRET":
 		return d.bot.WebhookSecret, true
 	}
-	return "", false
+	return d.modelSettings(name)
 }
 
 // fetch brings the demo's own mirror up to date with GitHub.

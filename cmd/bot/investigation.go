@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"culprit/internal/agent"
 	"culprit/internal/checkout"
 	"culprit/internal/experiment"
 	"culprit/internal/sandbox"
@@ -20,6 +21,8 @@ type investigation struct {
 	session   *session.Session
 	store     pipeline.Store
 	runs      experiment.Store
+	models    *models            // nil: none is configured
+	shared    agent.SessionStore // of the models' workers; needed beside models
 	mirror    *checkout.Mirror
 	box       sandbox.Sandbox
 	caches    string // folder of this repository's build caches
@@ -54,9 +57,10 @@ func (i investigation) run(ctx context.Context) (err error) {
 	}
 	// The worktrees go whatever happens to the context.
 	defer func() { err = errors.Join(err, lab.Close(context.WithoutCancel(ctx))) }()
+	investigator, fixes := i.models.workers(s, lab, w, i.shared)
 	return pipeline.Run(ctx, s, pipeline.Deps{
 		Workspace: w, Runner: runner{lab}, History: runner{lab},
-		Investigator: experiment.NewInvestigator(lab), Fixer: fixer{experiment.NewFixer(lab), lab},
+		Investigator: investigator, Fixer: fixes, Reads: i.models != nil,
 		Publisher: i.publisher, Store: i.store, Clock: i.clock, Logs: i.logs, Incidents: i.incidents, Memory: i.memory, People: i.people, Patience: i.patience, Progress: i.progress,
 		Rebaser: i.rebaser,
 		Machine: machine{executor{box: i.box, caches: i.caches}}.about,

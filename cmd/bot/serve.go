@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"culprit/handlers"
+	"culprit/internal/budget"
 	"culprit/internal/checkout"
 	"culprit/internal/config"
 	"culprit/internal/github"
@@ -259,7 +260,12 @@ func (s *service) runWorker(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, cache.Close()) }()
-	w := &worker{cfg: s.cfg, app: s.app, queue: s.queue, index: index.Open(s.redis), memory: knowledge.OpenRedis(s.redis), box: box, cache: cache, redactor: s.redactor, log: s.log, now: s.now, metrics: s.metrics, ownCode: s.ownCode, seams: s.seams}
+	llm, err := openModels(s.cfg.Models, budget.Open(s.redis), s.redactor, s.now)
+	if err != nil {
+		return err
+	}
+	defer llm.close()
+	w := &worker{cfg: s.cfg, app: s.app, queue: s.queue, index: index.Open(s.redis), memory: knowledge.OpenRedis(s.redis), models: llm, box: box, cache: cache, redactor: s.redactor, log: s.log, now: s.now, metrics: s.metrics, ownCode: s.ownCode, seams: s.seams}
 	n, err := w.requeue(ctx)
 	if err != nil {
 		return fmt.Errorf("take up unfinished sessions: %w", err)

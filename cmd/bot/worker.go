@@ -36,6 +36,7 @@ type worker struct {
 	box      sandbox.Sandbox
 	cache    *checkout.Cache
 	redactor *redact.Redactor
+	models   *models // nil: none is configured
 	log      *slog.Logger
 	metrics  *telemetry.Metrics
 	now      func() time.Time
@@ -165,7 +166,7 @@ func (w *worker) investigate(ctx context.Context, c *queue.Claim, repo *github.R
 	defer pub.Close()
 	ci := &ciLogs{repo: repo}
 	work := investigation{
-		session: s, store: &checkpointed{folder, ctx, c, w.cfg.RedisGrace}, runs: folder, mirror: mirror, box: w.box,
+		session: s, store: &checkpointed{folder, ctx, c, w.cfg.RedisGrace}, runs: folder, models: w.models, shared: folder, mirror: mirror, box: w.box,
 		caches: cacheFolder(w.cfg.Data, mirror, s), ownCode: w.ownCode, publisher: linked{tolerant{pub, log}, w}, logs: ci, clock: clock(w.now),
 		incidents: incidents{w, c, repo, mirror, ci}, people: w.people(c, repo, s), patience: w.cfg.AnswerWait, memory: w.memory,
 		rebaser: rebaser{repo, mirror},

@@ -1,11 +1,24 @@
 package experiment
 
 import (
+	"context"
 	"mime"
 	"strings"
 
 	"culprit/internal/session"
 )
+
+// Render makes a fix of edits that somebody wrote: the edits of the base
+// commit as a patch, with its hunks and counts.
+func (l *Lab) Render(ctx context.Context, base string, edits []session.Edit, task, strategy, summary string) (*session.Fix, error) {
+	fix, err := l.rendered(ctx, base, edits)
+	if err != nil {
+		return nil, err
+	}
+	fix.Task, fix.Strategy, fix.Summary = task, strategy, summary
+	fix.Patch = mail(fix)
+	return &fix, nil
+}
 
 // mail makes the fix's patch one that both `git am` and `git apply` take. What
 // it quotes of commits and tests is foreign: the subject is one line, encoded
