@@ -11,7 +11,8 @@
 //
 // Enqueue returns after the job is in Redis. In the same script a delivery that
 // was seen before becomes a Duplicate, a job of the same Key is Merged into the
-// one that has not ended, and older SHAs of the same Ref are superseded.
+// one that has not ended, and older SHAs of the same Ref are superseded. Jobs that
+// come while others are on their way go together.
 //
 // # Order
 //
@@ -34,7 +35,7 @@
 // counted apart from failures. Options.MaxCrashes of them in a row, without a
 // Checkpoint that tells of progress between them, bury the job. Fail retries by kind with backoff and jitter, Snooze
 // waits without cost, Release gives the job back at once. A Pool does all of
-// this for a Handler.
+// this for a Handler; it completes jobs and claims the next ones by one script.
 //
 // # Ending
 //

@@ -78,6 +78,42 @@ func TestPoolGivesBackAJobWhoseAnswerWasLost(t *testing.T) {
 	r.state(id, queue.Queued)
 }
 
+// One call completes a job and claims the next; its answer is lost.
+func TestPoolWhoseAnswerWasLostCompletesOnceAndGetsTheNextJob(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, time.Hour) // no reaper brings it back
+	got, goOn := make(chan *queue.Claim, 3), make(chan struct{}, 2)
+	stop := r.start(queue.PoolOptions{Worker: "deaf", Poll: time.Millisecond, Handler: queue.HandlerFunc(
+		func(_ context.Context, c *queue.Claim) queue.Outcome {
+			got <- c
+			<-goOn
+			return queue.Finished(c.ID)
+		})})
+	first := r.enqueue(queue.Job{})
+	<-got
+	second := r.enqueue(queue.Job{})
+	r.deaf.Store(true)
+	goOn <- struct{}{}
+	queuetest.Eventually(t, "the second job is given out", func() bool { return state(t, r.other, second).State == queue.Running })
+	r.deaf.Store(false)
+	goOn <- struct{}{}
+	if c := <-got; c.ID != second || c.Crashes != 0 {
+		t.Fatalf("got %+v", c)
+	}
+	queuetest.Eventually(t, "it ends", func() bool { return state(t, r.other, second).State == queue.Done })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{first, second} {
+		if info := r.state(id, queue.Done); info.Summary != id || info.Crashes != 0 {
+			t.Errorf("got %+v", info)
+		}
+	}
+	if s, err := r.Stats(t.Context()); err != nil || s.Totals["done"] != 2 || s.Totals["claimed"] != 2 {
+		t.Errorf("%v, %v", s.Totals, err)
+	}
+}
+
 func TestPoolsShareAQueue(t *testing.T) {
 	t.Parallel()
 	q, err := queue.Open(t.Context(), queue.Options{Redis: queuetest.Real(t)})

@@ -6,7 +6,8 @@
 // all jobs, then a number of slots drain them with a handler that returns at
 // once. Latencies are those of the calls to Redis that make up an operation,
 // seen by a hook of the client that both sides share; the time that a
-// library spends around them is in the rates.
+// library spends around them is in the rates. A pool of Culprit completes jobs
+// and claims the next ones by one call, which the table has under claim.
 //
 // What the two do per job is not equal, and the tables say so: Culprit checks
 // the delivery's GUID, merges jobs of one key, supersedes older commits, keeps

@@ -63,7 +63,7 @@ end
 local function finish(h, to, reason)
   if reason and reason ~= '' then
     put(h, 'reason', reason)
-  else
+  elseif h.reason then
     clear(h, 'reason')
   end
   unlink(h)

@@ -40,7 +40,7 @@ local answer = {'-1', told}
 -- stop meanwhile.
 for _, h in ipairs(done) do
   if h.told ~= '' then put(h, 'summary', h.told) end
-  clear(h, 'stop')
+  if h.stop then clear(h, 'stop') end
   finish(h, 'done')
   close(h, 'complete', 'done')
 end
