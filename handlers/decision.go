@@ -13,7 +13,8 @@ import (
 )
 
 // A Decision is what becomes of a delivery. With neither Job nor Cancels the
-// delivery is ignored, and Reason says why.
+// delivery is ignored, and Reason says why; with both, jobs are called off
+// first.
 type Decision struct {
 	Job *queue.Job
 	// ByPerson is set when a person wants the job (a label, a command, a
@@ -46,18 +47,20 @@ type decider struct {
 
 // deciders is the list of events that mean something to us.
 var deciders = map[string]decider{
-	"check_run":                 {decideCheckRun, []string{"completed", "rerequested", "requested_action"}},
-	"check_suite":               {decideCheckSuite, []string{"completed", "rerequested"}},
-	"installation":              {decideInstallation, []string{"deleted", "suspend"}},
-	"installation_repositories": {decideInstallationRepositories, []string{"removed"}},
-	"issue_comment":             {decideIssueComment, []string{"created", "edited"}},
-	"issues":                    {decideIssues, []string{"labeled", "unlabeled", "closed", "deleted", "transferred"}},
-	"ping":                      {decidePing, []string{}},
-	"pull_request":              {decidePullRequest, []string{"labeled", "unlabeled", "closed"}},
-	"push":                      {decidePush, nil},
-	"repository":                {decideRepository, []string{"deleted", "archived"}},
-	"status":                    {decideStatus, nil},
-	"workflow_run":              {decideWorkflowRun, []string{"completed"}},
+	"check_run":                   {decideCheckRun, []string{"completed", "rerequested", "requested_action"}},
+	"check_suite":                 {decideCheckSuite, []string{"completed", "rerequested"}},
+	"installation":                {decideInstallation, []string{"deleted", "suspend"}},
+	"installation_repositories":   {decideInstallationRepositories, []string{"removed"}},
+	"issue_comment":               {decideIssueComment, []string{"created", "edited"}},
+	"issues":                      {decideIssues, []string{"labeled", "unlabeled", "closed", "deleted", "transferred"}},
+	"ping":                        {decidePing, []string{}},
+	"pull_request":                {decidePullRequest, []string{"labeled", "unlabeled", "closed"}},
+	"pull_request_review":         {decidePullRequestReview, []string{"submitted"}},
+	"pull_request_review_comment": {decideReviewComment, []string{"created"}},
+	"push":                        {decidePush, nil},
+	"repository":                  {decideRepository, []string{"deleted", "archived"}},
+	"status":                      {decideStatus, nil},
+	"workflow_run":                {decideWorkflowRun, []string{"completed"}},
 }
 
 // Decide turns a delivery into a decision. It is a pure function of its
@@ -114,6 +117,7 @@ type (
 		State  string `json:"state"`
 		Head   struct {
 			SHA  string `json:"sha"`
+			Ref  string `json:"ref"`
 			Repo struct {
 				ID int64 `json:"id"`
 			} `json:"repo"`

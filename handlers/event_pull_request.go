@@ -13,11 +13,10 @@ import (
 // sessions are called off as those of an issue are.
 func decidePullRequest(r Rules, delivery string, body []byte) (Decision, error) {
 	var p struct {
-		envelope
+		reviewed
 		Label struct {
 			Name string `json:"name"`
 		} `json:"label"`
-		PullRequest payloadPR `json:"pull_request"`
 	}
 	if err := decode(body, &p); err != nil {
 		return Decision{}, err
@@ -25,7 +24,11 @@ func decidePullRequest(r Rules, delivery string, body []byte) (Decision, error) 
 	switch p.Action {
 	case "labeled":
 	case "closed", "unlabeled":
-		return r.decideEndOfThread(p.envelope, "pull request", p.PullRequest.Number, p.Label.Name)
+		d, err := r.decideEndOfThread(p.envelope, "pull request", p.PullRequest.Number, p.Label.Name)
+		if err != nil {
+			return d, err
+		}
+		return r.decideEndOfFix(p.reviewed, delivery, d)
 	default:
 		return ignore("pull request was not labelled"), nil
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -51,6 +52,13 @@ var variants = []variant{
 	{"issues", "unlabeled", "the label is `debug`", map[string]any{"label.name": "debug"}},
 	{"pull_request", "labeled", "the label is `debug`", map[string]any{"label.name": "debug"}},
 	{"pull_request", "unlabeled", "the label is `debug`", map[string]any{"label.name": "debug"}},
+	{"pull_request", "closed", "it is one of the bot's own fixes", ourFix(nil)},
+	{"pull_request_review", "submitted", "the bot's own fix is approved", ourFix(map[string]any{"review.state": "approved"})},
+	{"pull_request_review", "submitted", "changes of the bot's own fix are requested", ourFix(map[string]any{"review.state": "changes_requested"})},
+	{"pull_request_review", "submitted", "of the bot's own fix, with comments alone", ourFix(map[string]any{"review.state": "commented"})},
+	{"pull_request_review", "submitted", "of the bot's own fix, by a bot", ourFix(map[string]any{"review.state": "changes_requested", "sender.type": "Bot"})},
+	{"pull_request_review_comment", "created", "on a line of the bot's own fix", ourFix(nil)},
+	{"pull_request_review_comment", "created", "on a line of the bot's own fix, by a bot", ourFix(map[string]any{"sender.type": "Bot"})},
 	{"issue_comment", "created", "it says `/debug`", map[string]any{"comment.body": "/debug"}},
 	{"issue_comment", "created", "it says `/debug stop`", map[string]any{"comment.body": "/debug stop"}},
 	{"issue_comment", "created", "it says `/debug`, written by a bot", map[string]any{"comment.body": "/debug", "comment.user.type": "Bot", "sender.type": "Bot"}},
@@ -76,6 +84,13 @@ var variants = []variant{
 		"ref": "refs/heads/main", "repository.default_branch": "main", "after": strings.Repeat("a", 40), "deleted": false,
 		"commits": []any{map[string]any{"modified": []any{".github/culprit.yml"}}},
 	}},
+}
+
+// ourFix makes the pull request of a payload one of the bot's own.
+func ourFix(more map[string]any) map[string]any {
+	out := map[string]any{"pull_request.head.ref": "culprit/20261130-debug-x", "pull_request.head.repo": same("repository"), "pull_request.state": "open"}
+	maps.Copy(out, more)
+	return out
 }
 
 // setField changes one field of a payload; the objects on its way must be there.

@@ -50,6 +50,12 @@ func (i Intake) CarryOut(ctx context.Context, d Decision, at time.Time) (Result,
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	for _, match := range d.Cancels {
+		match.AskedBefore = at
+		if _, err := i.Queue.CancelMatching(ctx, match, d.Reason); err != nil {
+			return Result{}, err
+		}
+	}
 	switch {
 	case d.Job != nil:
 		job := *d.Job
@@ -67,12 +73,6 @@ func (i Intake) CarryOut(ctx context.Context, d Decision, at time.Time) (Result,
 		}
 		return Result{Outcome: Outcome(receipt.Outcome), Reason: d.Reason, Job: receipt.ID}, nil
 	case len(d.Cancels) > 0:
-		for _, match := range d.Cancels {
-			match.AskedBefore = at
-			if _, err := i.Queue.CancelMatching(ctx, match, d.Reason); err != nil {
-				return Result{}, err
-			}
-		}
 		return Result{Outcome: Cancelled, Reason: d.Reason}, nil
 	}
 	return Result{Outcome: Ignored, Reason: d.Reason}, nil

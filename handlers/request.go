@@ -18,6 +18,7 @@ const (
 	KindCI      Kind = "ci"      // a run concluded red
 	KindCommand Kind = "command" // a person gave a command or pressed a button
 
+	KindReview   Kind = "review"   // something happened to a fix pull request
 	KindSettings Kind = "settings" // a push changed the repository's settings file
 )
 
@@ -55,6 +56,7 @@ type Request struct {
 	Comment int64  `json:"comment,omitempty"` // where the command stands; its arguments are read from there
 	Sum     string `json:"sum,omitempty"`     // command.Command.Sum of it, since the comment may be edited
 	Edited  bool   `json:"edited,omitempty"`  // the command came by an edit
+	Remark  int64  `json:"remark,omitempty"`  // comment on a line of a fix, whose author is told that it was seen
 	Late    bool   `json:"late,omitempty"`    // recovered from a delivery that failed
 	Session string `json:"session,omitempty"` // external ID of the check run whose button was pressed; unchecked
 }

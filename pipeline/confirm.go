@@ -64,6 +64,7 @@ func confirm(ctx context.Context, e *env) (Outcome, error) {
 		return e.unproven(fmt.Sprintf("verify.sh exits %d with the fix and %d without it", c.VerifyAfter, c.VerifyBefore))
 	}
 	c.TestResult, c.Overall, s.Result = "passed", "confirmed", session.ResultFixed
+	e.proved()
 	e.discover(session.Discovery{TS: e.Clock.Now().UTC(), Worker: s.Fix.Task, Type: "fix_applied", Data: map[string]any{
 		"location": s.Fix.Hunks[0].Location(), "description": s.Fix.Strategy,
 	}})
@@ -76,6 +77,9 @@ func (e *env) unproven(why string) (Outcome, error) {
 	s := e.s
 	if s.Confirmation == nil {
 		s.Confirmation = &session.Confirmation{Timestamp: e.Clock.Now().UTC().Format(time.RFC3339)}
+	}
+	if r := s.OpenRound(); r != nil {
+		return e.notProved(r, why), nil
 	}
 	s.Confirmation.TestResult, s.Confirmation.Overall, s.Confirmation.Why = "failed", "needs_rework", why
 	s.Rejected = append(s.Rejected, s.Fix.Digest())
@@ -115,6 +119,10 @@ func (e *env) restore(ctx context.Context) error {
 	if s.Fix == nil || s.Fix.Edits != nil {
 		return nil
 	}
+	if r := s.OpenRound(); r != nil && r.Way == session.BySuggestion {
+		_, err := e.suggested(ctx, r)
+		return err
+	}
 	row := s.Task(s.Fix.Task)
 	if row == nil {
 		return fmt.Errorf("restore fix %s: its row is gone from tasks.csv", s.Fix.Task)
@@ -127,6 +135,9 @@ func (e *env) restore(ctx context.Context) error {
 		return fmt.Errorf("restore fix %s: the recorded runs do not lead to it again: %s", s.Fix.Task, again.Findings)
 	}
 	s.Fix, s.Fixes[s.Fix.Task] = again.Fix, again.Fix
+	if r := s.OpenRound(); r != nil {
+		return e.onTop(ctx, r)
+	}
 	return nil
 }
 

@@ -56,6 +56,9 @@ type Investigator interface {
 // Fixer attempts one fix (wave 2) for a confirmed hypothesis.
 type Fixer interface {
 	Fix(ctx context.Context, s *session.Session, t session.Task) session.FixReport
+	// Compose is the fix that edits of a commit make, with task, strategy and
+	// summary as in words.
+	Compose(ctx context.Context, base string, edits []session.Edit, words session.Fix) (session.Fix, error)
 	// Necessity leaves each hunk of the fix out in turn and runs the trial:
 	// the failure must be back. n passes in a row call a hunk idle.
 	Necessity(ctx context.Context, fix session.Fix, without session.Trial, n int) ([]session.Necessity, error)

@@ -43,7 +43,7 @@ func record(ctx context.Context, e *env) (Outcome, error) {
 // check run that point to it (GH5, GH6).
 func publish(ctx context.Context, e *env) (Outcome, error) {
 	s := e.s
-	if s.Result == session.ResultFixed {
+	if r := s.OpenRound(); s.Result == session.ResultFixed && (r == nil || r.Proved) {
 		if err := e.restore(ctx); err != nil {
 			return nil, err
 		}

@@ -33,6 +33,7 @@ var stages = []stage{
 	{name: "fix", doing: "building the smallest fix", run: fix},
 	{name: "confirm", doing: "proving the fix", run: confirm},
 	{name: AskStage, doing: "waiting for an answer", run: ask, closing: true, aside: true},
+	{name: ReviseStage, doing: "revising the fix after its review", run: revise, aside: true},
 	{name: "record", doing: "writing the report", run: record, closing: true},
 	{name: "publish", doing: "publishing", run: publish, closing: true},
 }

@@ -30,6 +30,7 @@ type world struct {
 	fixHolds []bool
 	conflict bool
 	breaks   string // a test that the fix breaks
+	stays    string // a test that fails with the fix and without it, when it is run alone
 	verdicts map[session.HypothesisKind]session.Verdict
 	logs     []CILog
 	maxRuns  int
@@ -49,6 +50,7 @@ type world struct {
 	proposals int
 	finals    int
 	progress  int
+	published string // change on top of the fix branch
 }
 
 func newWorld() *world {
@@ -57,6 +59,9 @@ func newWorld() *world {
 		files: map[string]string{"go.mod": "module m.example/m\n\ngo 1.21\n", "a.go": "package m\n", "a_test.go": "package m\n\nfunc TestA() {}\n"},
 	}
 }
+
+// fixBranch is the head of the branch that has the first fix.
+const fixBranch = "c9+fix"
 
 var errKilled = errors.New("killed")
 
@@ -85,7 +90,10 @@ func (w *world) Changed(context.Context, string, string) ([]session.FileChange, 
 	return []session.FileChange{{Status: "M", Path: "a.go"}}, nil
 }
 
-func (w *world) Show(_ context.Context, _, path string) ([]byte, error) {
+func (w *world) Show(_ context.Context, rev, path string) ([]byte, error) {
+	if rev == fixBranch && path == "a.go" {
+		return []byte("fixed"), nil
+	}
 	if c, ok := w.files[path]; ok {
 		return []byte(c), nil
 	}
@@ -121,8 +129,8 @@ func (w *world) Run(_ context.Context, t session.Trial) (session.Observation, er
 	var broken bool
 	for _, e := range t.Edits {
 		if e.Path == "a.go" {
-			bad = string(e.Content) != "fixed"
-			broken = w.breaks != "" && string(e.Content) == "fixed"
+			bad = !strings.HasPrefix(string(e.Content), "fixed")
+			broken = w.breaks != "" && !bad
 		}
 	}
 	if w.seldom > 0 && w.runs%w.seldom != 0 {
@@ -147,6 +155,10 @@ func (w *world) Run(_ context.Context, t session.Trial) (session.Observation, er
 		if len(t.Target.Tests) == 0 {
 			o.Outcome = session.FailedElse
 		}
+	}
+	if w.stays != "" && strings.Contains(t.Command, w.stays) && t.Name == "what failed in CI" {
+		fail(w.stays)
+		o.Outcome = session.FailedSame
 	}
 	if broken && len(t.Target.Tests) == 0 && !strings.Contains(t.Command, "-run") {
 		fail(w.breaks)
@@ -204,6 +216,9 @@ func (w *world) Fix(_ context.Context, s *session.Session, t session.Task) sessi
 	}
 	for n, holds := range w.fixHolds {
 		content := "fixed"
+		if n > 0 {
+			content = fmt.Sprintf("fixed %d", n)
+		}
 		if !holds {
 			content = fmt.Sprintf("try %d", n)
 		}
@@ -226,12 +241,26 @@ func (w *world) Fix(_ context.Context, s *session.Session, t session.Task) sessi
 	return rep
 }
 
+func (w *world) Compose(_ context.Context, base string, edits []session.Edit, words session.Fix) (session.Fix, error) {
+	fix := words
+	fix.Base, fix.Edits, fix.Patch, fix.Files, fix.Hunks = base, edits, "patch", nil, nil
+	for _, e := range edits {
+		fix.Patch += " " + e.Path + " " + string(e.Content)
+		fix.Files = append(fix.Files, e.Path)
+		fix.Hunks = append(fix.Hunks, session.Hunk{ID: e.Path + "#1", File: e.Path, OldStart: 1, OldLines: 1, NewStart: 1, NewLines: 1, Text: "-package m\n+fixed\n"})
+	}
+	return fix, nil
+}
+
 func (w *world) Necessity(_ context.Context, fix session.Fix, _ session.Trial, _ int) ([]session.Necessity, error) {
 	return []session.Necessity{{Hunk: fix.Hunks[0].ID, Outcome: session.FailedSame, Required: true}}, nil
 }
 
 func (w *world) Progress(context.Context, *session.Session) error { w.progress++; return nil }
 func (w *world) Propose(_ context.Context, s *session.Session) error {
+	if r := s.OpenRound(); r != nil {
+		w.published = r.Patch
+	}
 	if s.Published.PR == 0 {
 		w.proposals++
 		s.Published.PR, s.Published.PRURL = 7, "https://github.example/o/r/pull/7"

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"culprit/handlers"
 	"culprit/internal/githubtest"
 	"culprit/internal/report"
 	"culprit/internal/session"
@@ -189,13 +190,13 @@ func (w *chaosWorld) sessionsOnGitHub() map[string]*shown {
 		pulls, err := w.github.PullRequests(repo)
 		must(err)
 		for _, p := range pulls {
-			id := strings.TrimPrefix(p.Head, branchPrefix)
+			id := strings.TrimPrefix(p.Head, handlers.FixBranches)
 			of(id).pulls = append(of(id).pulls, p)
 		}
 		refs, err := w.github.Refs(repo)
 		must(err)
 		for ref := range refs {
-			if id, ok := strings.CutPrefix(ref, branchPrefix); ok {
+			if id, ok := strings.CutPrefix(ref, handlers.FixBranches); ok {
 				of(id).branches = append(of(id).branches, ref)
 			}
 		}

@@ -181,6 +181,10 @@ func (x *scripted) Fix(ctx context.Context, s *session.Session, t session.Task) 
 	return rep
 }
 
+func (x *scripted) Compose(_ context.Context, _ string, _ []session.Edit, words session.Fix) (session.Fix, error) {
+	return words, nil
+}
+
 func (x *scripted) Necessity(_ context.Context, fix session.Fix, _ session.Trial, _ int) ([]session.Necessity, error) {
 	return []session.Necessity{{Hunk: fix.Hunks[0].ID, Outcome: session.FailedSame, Required: true}}, nil
 }

@@ -53,6 +53,9 @@ func (w *worker) obey(ctx context.Context, c *queue.Claim) (string, error) {
 	if x.may, err = repo.Permission(ctx, req.Actor); err != nil {
 		return "", err
 	}
+	if req.Kind == handlers.KindReview {
+		return x.reviewed(ctx)
+	}
 	if !x.may.AtLeast(w.minPermission()) {
 		return x.refuse(ctx)
 	}

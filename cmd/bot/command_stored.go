@@ -22,7 +22,7 @@ func (x *wish) keys(ctx context.Context) ([]string, error) {
 	if x.req.Issue == 0 {
 		return []string{handlers.CIKey(name, x.req.SHA)}, nil
 	}
-	keys := []string{handlers.ThreadKey(name, x.req.Issue)}
+	keys := []string{handlers.ThreadKey(name, x.req.Issue), handlers.FixKey(name, x.req.Issue)}
 	if x.req.PR == 0 {
 		return keys, nil
 	}
@@ -122,6 +122,9 @@ func (w *worker) remember(ctx context.Context, c *queue.Claim, s *session.Sessio
 		if n > 0 {
 			keys = append(keys, handlers.ThreadKey(src.Repository, n))
 		}
+	}
+	if s.Published.PR > 0 {
+		keys = append(keys, handlers.FixKey(src.Repository, s.Published.PR))
 	}
 	return patiently(ctx, w.cfg.RedisGrace, func(ctx context.Context) error {
 		if seen == nil {

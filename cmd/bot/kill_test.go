@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/handlers"
 	"culprit/queue"
 )
 
@@ -360,7 +361,7 @@ func (w *world) mustBeWhole(p smallProject) {
 	if strings.Count(pr.Diff, "diff --git ") != 1 || !strings.Contains(pr.Diff, "a/price.py") {
 		t.Errorf("the pull request changes more or else than price.py:\n%s", pr.Diff)
 	}
-	if want := branchPrefix + checks[0].ExternalID; pr.Head != want {
+	if want := handlers.FixBranches + checks[0].ExternalID; pr.Head != want {
 		t.Errorf("the pull request is of branch %q, want %q", pr.Head, want)
 	}
 	refs, err := w.github.Refs(w.repo)

@@ -183,6 +183,13 @@ func (o *office) settle() (commands []string, sessions []decided) {
 		o.must(err)
 		repo, err := o.worker.app.Repo(o.t.Context(), req.Installation, req.Owner, req.Repo)
 		o.must(err)
+		if req.Kind == handlers.KindReview || strings.HasPrefix(req.Ref, handlers.FixBranches) {
+			why, err := o.worker.do(o.t.Context(), c, o.worker.log)
+			o.must(err)
+			sessions = append(sessions, decided{req, nil, why})
+			o.must(c.Complete(o.t.Context(), why))
+			continue
+		}
 		s, why, err := o.worker.newSession(o.t.Context(), repo, req)
 		o.must(err)
 		sessions = append(sessions, decided{req, s, why})

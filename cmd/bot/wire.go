@@ -86,6 +86,10 @@ func (f fixer) Necessity(ctx context.Context, fix session.Fix, t session.Trial, 
 	return f.lab.Necessity(ctx, fix, t, n)
 }
 
+func (f fixer) Compose(ctx context.Context, base string, edits []session.Edit, words session.Fix) (session.Fix, error) {
+	return f.lab.Compose(ctx, base, edits, words)
+}
+
 // language is what the experiments know about test runners.
 func language(p *project) experiment.Language {
 	return experiment.Language{

@@ -53,10 +53,6 @@ type seams struct {
 // maxLog bounds the log of one CI job that is read, in bytes.
 const maxLog = 8 << 20
 
-// branchPrefix of the bot's own fix branches; red CI on them starts nothing,
-// or a fix that fails would be debugged for ever.
-const branchPrefix = "culprit/"
-
 // Handle does one job. It returns when everything that it started has ended.
 func (w *worker) Handle(ctx context.Context, c *queue.Claim) queue.Outcome {
 	log := w.log.With("job", c.ID, "delivery", c.Delivery, "repository", c.Repository)
@@ -84,8 +80,13 @@ func (w *worker) do(ctx context.Context, c *queue.Claim, log *slog.Logger) (summ
 	if err != nil {
 		return "", err
 	}
-	if req.Kind == handlers.KindSettings {
+	switch {
+	case req.Kind == handlers.KindSettings:
 		return w.checkSettings(ctx, w.fence(c), repo, req)
+	case req.Kind == handlers.KindReview:
+		return w.review(ctx, c, repo, req, log)
+	case req.Kind == handlers.KindCI && strings.HasPrefix(req.Ref, handlers.FixBranches):
+		return w.redFix(ctx, c, repo, req)
 	}
 	folder, s, err := w.open(ctx, c)
 	if err != nil {
@@ -308,9 +309,6 @@ func (w *worker) fromIssue(ctx context.Context, repo *github.Repo, s *session.Se
 
 // fromCI takes the red commit, and the pull request that shows it.
 func (w *worker) fromCI(ctx context.Context, repo *github.Repo, s *session.Session) (*session.Session, string, error) {
-	if strings.HasPrefix(s.Source.Ref, branchPrefix) {
-		return nil, "it is one of the bot's own fix branches", nil
-	}
 	if s.Source.Ref != "" {
 		head, err := repo.BranchHead(ctx, s.Source.Ref)
 		if err != nil {
@@ -439,6 +437,9 @@ func (w *worker) openMirror(ctx context.Context, repo *github.Repo, s *session.S
 	var want []string
 	if s.Source.SHA != "" {
 		want = append(want, s.Source.SHA)
+	}
+	if r := s.OpenRound(); r != nil {
+		want = append(want, r.Head)
 	}
 	return w.cache.OpenRemote(ctx, repo.CloneURL, token, want...)
 }

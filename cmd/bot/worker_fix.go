@@ -32,14 +32,18 @@ func (w *worker) push(ctx context.Context, repo *github.Repo, s *session.Session
 	if head == commit {
 		return commit, nil
 	}
-	if head != "" {
+	switch {
+	case head == p.Onto:
+	case p.Onto != "":
+		return "", nil // a person moved it, and knows better
+	default:
 		return "", fmt.Errorf("%w: the branch exists already with other commits", github.ErrRefused)
 	}
 	writable, err := w.openMirror(ctx, repo, s, true)
 	if err != nil {
 		return "", err
 	}
-	err = errors.Join(writable.Push(ctx, p.Branch, commit, ""), writable.Close())
+	err = errors.Join(writable.Push(ctx, p.Branch, commit, p.Onto), writable.Close())
 	if errors.Is(err, checkout.ErrRejected) {
 		err = fmt.Errorf("%w: %w", github.ErrRefused, err)
 	}

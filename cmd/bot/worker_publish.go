@@ -79,6 +79,7 @@ func (w *worker) Report(ctx context.Context, r *queue.Report) error {
 	if s == nil {
 		return nil
 	}
+	cut := s.CutShort(endOf(r))
 	if !s.Done() { // else it has its result, and the job ended on the last steps
 		s.State, s.Result, s.Reason = session.StateDone, session.ResultStopped, endOf(r)
 		if s.Question != nil {
@@ -103,6 +104,12 @@ func (w *worker) Report(ctx context.Context, r *queue.Report) error {
 	if err := pub.Final(ctx, s); err != nil && !errors.Is(err, github.ErrGone) {
 		return err
 	}
+	if cut && r.State == queue.Dead {
+		// Whoever reviews the fix waits for an answer.
+		if err := replyTo(ctx, repo, s, cfg.Fence); err != nil {
+			return err
+		}
+	}
 	return w.closeLocal(s)
 }
 
@@ -121,7 +128,7 @@ func (w *worker) soon(r *queue.Report, began time.Time) func(context.Context) er
 // must wait for what will not come. Of a job that was called off or superseded
 // before anything was visible nothing is said.
 func (w *worker) neverBegan(r *queue.Report, req handlers.Request) *session.Session {
-	if r.State != queue.Dead || (req.Issue == 0 && req.SHA == "") {
+	if r.State != queue.Dead || req.Kind == handlers.KindReview || (req.Issue == 0 && req.SHA == "") {
 		return nil
 	}
 	s := &session.Session{Attempt: r.Fence, Symptom: session.Symptom{Title: "not started"}, Source: session.Source{
@@ -206,6 +213,7 @@ var _ github.Texts = texts{}
 func (texts) Comment(s *session.Session) string        { return report.Comment(s) }
 func (texts) FindMarker(comment string) (string, bool) { return report.FindMarker(comment) }
 func (texts) CommitMessage(s *session.Session) string  { return report.CommitMessage(s) }
+func (texts) RoundMessage(s *session.Session) string   { return report.RoundMessage(s) }
 func (texts) BranchName(s *session.Session) string     { return report.BranchName(s) }
 func (texts) CheckRun(s *session.Session) github.CheckRunText {
 	return checkRunText(report.CheckRun(s))

@@ -56,6 +56,7 @@ type Config struct {
 	Timeout        time.Duration // of one session
 	RunTimeout     time.Duration // of one run of a test command
 	AnswerWait     time.Duration // for the answer to a session's question
+	ReviewRounds   int           // of one fix pull request
 	Lease          time.Duration
 	Grace          time.Duration // for running jobs at shutdown
 	Recover        time.Duration // between two looks for failed deliveries and lost jobs
@@ -181,6 +182,8 @@ var settings = []setting{
 		set: duration(func(c *Config) *time.Duration { return &c.RunTimeout })},
 	{flag: "answer-wait", env: "CULPRIT_ANSWER_WAIT", def: "72h", help: "how long a session waits for the answer to its question; then it ends with what is known",
 		set: duration(func(c *Config) *time.Duration { return &c.AnswerWait })},
+	{flag: "review-rounds", env: "CULPRIT_REVIEW_ROUNDS", def: "3", help: "how often the fix of one pull request is tried anew after its review or its CI; then a person is asked; 0: never",
+		set: number(func(c *Config) *int { return &c.ReviewRounds }, 0, 20)},
 	{flag: "lease", env: "CULPRIT_LEASE", def: "60s", help: "a job whose worker is silent this long goes to another",
 		set: duration(func(c *Config) *time.Duration { return &c.Lease })},
 	{flag: "grace", env: "CULPRIT_GRACE", def: "20s", help: "time for running jobs to be saved and given back at shutdown",

@@ -30,7 +30,8 @@ var permissions = map[string]string{
 // events are the webhooks that the App wants (GH1). Those about installations
 // reach every App.
 var events = []string{
-	"check_run", "check_suite", "issue_comment", "issues", "pull_request", "push", "repository", "status", "workflow_run",
+	"check_run", "check_suite", "issue_comment", "issues", "pull_request", "pull_request_review",
+	"pull_request_review_comment", "push", "repository", "status", "workflow_run",
 }
 
 // Permissions returns what the App asks for, by GitHub's names.

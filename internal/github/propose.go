@@ -91,6 +91,9 @@ func (p *Publisher) baseOf(ctx context.Context, s *session.Session) (string, err
 
 // push makes the fix branch unless it has the session's commit already.
 func (p *Publisher) push(ctx context.Context, s *session.Session, branch string) error {
+	if r := s.OpenRound(); r != nil {
+		return p.pushRound(ctx, s, r)
+	}
 	if s.Published.FixCommit != "" {
 		head, err := p.cfg.Repo.BranchHead(ctx, branch)
 		if err != nil {
@@ -113,6 +116,32 @@ func (p *Publisher) push(ctx context.Context, s *session.Session, branch string)
 		return fmt.Errorf("push fix branch: %w", err)
 	}
 	s.Published.Branch, s.Published.FixCommit = branch, commit
+	return nil
+}
+
+// pushRound puts what a round of the review made on top of the branch.
+func (p *Publisher) pushRound(ctx context.Context, s *session.Session, r *session.Round) error {
+	if r.Commit != "" {
+		return nil
+	}
+	if err := p.allowed(ctx); err != nil {
+		return err
+	}
+	commit, err := p.cfg.Push(ctx, Push{
+		Branch: s.Published.Branch, Onto: r.Head, Base: r.Head, Patch: r.Patch,
+		Message: p.redact(p.cfg.Texts.RoundMessage(s)), Date: r.Began,
+	})
+	if errors.Is(err, ErrRefused) && !errors.Is(err, ErrFenced) {
+		p.log.Warn("push to fix branch", "session", s.ID, "error", err)
+		r.Refused = refusal(err)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("push to fix branch: %w", err)
+	}
+	if commit != "" {
+		r.Commit, s.Published.FixCommit = commit, commit
+	}
 	return nil
 }
 

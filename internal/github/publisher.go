@@ -36,7 +36,11 @@ type PublisherConfig struct {
 // makes the same commit, a branch that has it already is left alone, and one
 // that has other commits is an error and is never overwritten.
 type Push struct {
-	Branch  string // without refs/heads/
+	Branch string // without refs/heads/
+	// Onto is the commit that the branch must stand at, which is Base then. A
+	// branch that somebody moved meanwhile is left alone: no commit, no error.
+	// Empty: there must be no such branch.
+	Onto    string
 	Base    string // commit that the patch applies to
 	Patch   string // unified diff
 	Message string

@@ -15,6 +15,8 @@ type Texts interface {
 	CheckRun(s *session.Session) CheckRunText
 	PullRequest(s *session.Session) PullRequestText
 	CommitMessage(s *session.Session) string
+	// RoundMessage is the commit message of the open round of the review.
+	RoundMessage(s *session.Session) string
 	// BranchName is the same for a session whenever it is asked.
 	BranchName(s *session.Session) string
 }

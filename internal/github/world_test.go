@@ -245,6 +245,7 @@ func (plainTexts) PullRequest(s *session.Session) github.PullRequestText {
 }
 
 func (plainTexts) CommitMessage(s *session.Session) string { return "Fix " + s.Fix.Summary }
+func (plainTexts) RoundMessage(s *session.Session) string  { return "Revise " + s.Fix.Summary }
 func (plainTexts) BranchName(s *session.Session) string    { return "culprit/" + s.ID }
 
 // wire is a transport that can cut the line.

@@ -177,6 +177,7 @@ func createReviewComment(c *call) reply {
 	v := &review{id: c.s.id(), user: c.who.user(), state: "COMMENTED", commit: i.pull.headSHA, submitted: c.s.now()}
 	i.pull.reviews = append(i.pull.reviews, v)
 	x := c.s.newReviewComment(c.repo, i, c.who.user(), v.id, lc)
+	c.s.emitReview(c.repo, i, v, "submitted", c.who.user())
 	c.s.emitReviewComment(c.repo, i, x, "created", c.who.user(), nil)
 	return c.created(c.s.reviewCommentJSON(c.repo, i, x))
 }

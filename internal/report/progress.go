@@ -21,6 +21,7 @@ var doing = map[string][2]string{
 	"fix":         {"building the smallest fix", "run the failing test and the suite with it and without it"},
 	"confirm":     {"proving the fix", "write the report"},
 	"ask":         {"waiting for an answer", "go on with it"},
+	"revise":      {"revising the fix after its review", "run the failing test and the suite with it and without it"},
 	"record":      {"writing the report", "publish"},
 	"publish":     {"publishing", "nothing"},
 }

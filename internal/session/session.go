@@ -179,6 +179,8 @@ type Session struct {
 	// Past is what earlier sessions found of the same tests, the newest first.
 	Past []Past `json:"past,omitempty"`
 
+	Review *Review `json:"review,omitempty"` // of the fix pull request
+
 	Result Result `json:"result,omitempty"`
 	Reason string `json:"reason,omitempty"` // why stopped, not reproduced, no fix
 	// SupersededBy is the newer commit of the branch that took this one's
