@@ -222,7 +222,7 @@ var endCases = map[string]func(*fixture){
 		f.reports(r.ID + " cancelled")
 	},
 	"a snooze costs no attempt and holds no slot": func(f *fixture) {
-		r := f.enqueue(queue.Job{Repository: "o/r"})
+		r := f.enqueue(queue.Job{Repository: "o/r", Payload: []byte("what")})
 		second := f.enqueue(queue.Job{Repository: "o/r"})
 		_, err := f.claim().Snooze(f.ctx(), f.clock.Now().Add(time.Hour), "waits for an answer")
 		f.ok(err)
@@ -233,7 +233,7 @@ var endCases = map[string]func(*fixture){
 		f.ok(c.Complete(f.ctx(), ""))
 		f.empty()
 		f.clock.Advance(time.Hour)
-		if c := f.claim(); c.ID != r.ID || c.Attempt != 1 || c.Crashes != 0 {
+		if c := f.claim(); c.ID != r.ID || c.Attempt != 1 || c.Crashes != 0 || string(c.Payload) != "what" {
 			f.t.Fatalf("got %+v", c)
 		}
 	},
