@@ -32,6 +32,9 @@ func (e *env) another(ctx context.Context, r *session.Round) (bool, error) {
 	case r.Head != s.Published.FixCommit:
 		r.Answer(session.ReplyForeign, "")
 		return false, nil
+	case s.FixBase() != r.Fix.Base:
+		r.Answer(session.ReplyNoOther, "the fix was put onto the branch as that had moved on, and the others are for the commit that failed")
+		return false, nil
 	case slices.ContainsFunc(s.Review.Rounds, func(x session.Round) bool { return x.Commit != "" && x.Way == session.BySuggestion }):
 		r.Answer(session.ReplyNoOther, "the branch holds what a reviewer suggested, and every other fix is without that")
 		return false, nil

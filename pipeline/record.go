@@ -65,7 +65,7 @@ func publish(ctx context.Context, e *env) (Outcome, error) {
 	if err := e.Publisher.Final(ctx, s); err != nil {
 		return nil, err
 	}
-	if e.Memory != nil {
+	if e.Memory != nil && s.Review == nil { // else it learnt this already
 		if err := e.Memory.Learn(ctx, s); err != nil {
 			e.progress("what was found is not remembered: %v", err)
 		}

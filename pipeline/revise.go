@@ -66,6 +66,9 @@ func (e *env) proved() {
 		r.Answer(session.ReplyReplaced, r.Fix.Strategy)
 	}
 	r.Proved = true
+	if s := e.s.Rebase; s != nil && s.Commit != "" {
+		s.Note = "what the review changed was proved at the commit that failed, and not there again"
+	}
 }
 
 // notProved ends the round whose fix did not hold.
@@ -177,9 +180,10 @@ func replaced(content string, list []*session.Remark) string {
 	return strings.Join(lines, "")
 }
 
-// branch is what the fix branch has changed at its head, by whomever.
+// branch is what the fix branch has changed at its head, by whomever, since the
+// commit that it began at.
 func (e *env) branch(ctx context.Context, r *session.Round) ([]session.Edit, error) {
-	changes, err := e.Workspace.Changed(ctx, r.Fix.Base, r.Head)
+	changes, err := e.Workspace.Changed(ctx, e.s.FixBase(), r.Head)
 	if err != nil {
 		return nil, err
 	}

@@ -115,7 +115,10 @@ func (x *reviewing) endRound(ctx context.Context) error {
 		// A limit or a person's error ended it, or the branch was moved.
 		kind, why := session.ReplyCutShort, s.Reason
 		if r.Proved {
-			kind = session.ReplyMoved
+			kind, why = session.ReplyMoved, ""
+			if r.Refused != "" {
+				kind, why = session.ReplyCutShort, "the repository refused the push ("+r.Refused+")"
+			}
 			for i := range r.Remarks {
 				r.Remarks[i].Answer = session.Reply{}
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -96,7 +97,10 @@ func (r *Repo) ReplyBelow(ctx context.Context, number int, thread int64, marker,
 	}
 	there, err := r.LineComments(ctx, number)
 	if err != nil {
-		return r.unanswered(ctx, err)
+		return r.unanswered(ctx, number, err)
+	}
+	if !slices.ContainsFunc(there, func(c LineComment) bool { return c.ID == thread }) {
+		return nil // it was deleted, and with it the thread
 	}
 	for _, c := range there {
 		if c.Author != bot || c.Thread != thread || !strings.HasPrefix(c.Body, marker) {
@@ -109,7 +113,7 @@ func (r *Repo) ReplyBelow(ctx context.Context, number int, thread int64, marker,
 			return fmt.Errorf("%w: %w", ErrFenced, err)
 		}
 		_, _, err := r.write.PullRequests.EditComment(ctx, r.Owner, r.Name, c.ID, &gh.PullRequestComment{Body: &body})
-		return r.unanswered(ctx, r.wrap("edit reply to comment", err))
+		return r.unanswered(ctx, number, r.wrap("edit reply to comment", err))
 	}
 	if err := fence(ctx); err != nil {
 		return fmt.Errorf("%w: %w", ErrFenced, err)
@@ -121,7 +125,7 @@ func (r *Repo) ReplyBelow(ctx context.Context, number int, thread int64, marker,
 		return r.wrap("reply to comment", err)
 	}
 	_, err = r.write.Do(ctx, req, nil)
-	return r.unanswered(ctx, r.wrap("reply to comment", err))
+	return r.unanswered(ctx, number, r.wrap("reply to comment", err))
 }
 
 // ReactBelow is React for a comment on a line.

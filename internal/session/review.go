@@ -115,6 +115,8 @@ type Round struct {
 	Way    RoundWay `json:"way,omitempty"`
 	Proved bool     `json:"proved,omitempty"`
 	Commit string   `json:"commit,omitempty"` // that was pushed
+	// Refused is why the repository did not take the push.
+	Refused string `json:"refused,omitempty"`
 	// Replied is set when all remarks are answered.
 	Replied bool `json:"replied,omitempty"`
 	// The fix as it stood before.
