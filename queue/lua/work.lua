@@ -95,6 +95,8 @@ local function take()
       settle(group, second or false)
     else
       local h = get(string.sub(g.head, 2), beginning)
+      -- One that came due in this script was read without it.
+      h.payload = h.payload or h.state and call('HGET', base .. 'job:' .. h.id, 'payload') or nil
       if h.state == 'queued' then
         local fence = tick()
         g.served, i.served = fence, fence
