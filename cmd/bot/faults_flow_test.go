@@ -29,6 +29,7 @@ type trace struct {
 	fix     bool   // it ends with a fix
 	answer  bool   // a comment is answered
 	refused string // a call that GitHub refused as it was, however often
+	missing string // a call that GitHub answered with 404, once or more
 }
 
 // flows come with those first that cost least: a call is tried in the first one
@@ -95,6 +96,7 @@ const (
 	asWanted ending = "as wanted" // the result is shown
 	told     ending = "told"      // it failed for good, and that is shown once
 	refused  ending = "refused"   // what GitHub does not take is left out, and all else is shown
+	notMade  ending = "not made"  // the call was not needed this time
 	gone     ending = "gone"      // GitHub says that the repository is not there, and nothing was shown
 )
 
@@ -105,8 +107,20 @@ var leftOut = map[string]struct{ edit, label, pull bool }{
 	"GET /repos/{owner}/{repo}/issues/{issue_number}/labels":           {label: true},
 	"POST /repos/{owner}/{repo}/issues/{issue_number}/labels":          {label: true},
 	"DELETE /repos/{owner}/{repo}/issues/{issue_number}/labels/{name}": {label: true},
+	"POST /repos/{owner}/{repo}/labels":                                {label: true},
 	"GET /repos/{owner}/{repo}/labels/{name}":                          {label: true},
 	"POST /repos/{owner}/{repo}/pulls":                                 {pull: true},
+}
+
+// believed are reads whose 404 is an answer: nobody of that name, a comment that
+// was deleted, no settings file, no branch. Then there is nothing to do, and
+// nothing is shown.
+var believed = []string{
+	"GET /repos/{owner}/{repo}/collaborators/{username}/permission",
+	"GET /repos/{owner}/{repo}/issues/comments/{comment_id}",
+	"GET /repos/{owner}/{repo}/issues/{issue_number}",
+	"GET /repos/{owner}/{repo}/contents/{path}",
+	"GET /repos/{owner}/{repo}/git/ref/{ref}",
 }
 
 // look holds what is left of a flow against what must be there.
@@ -130,6 +144,9 @@ func (b *faultBot) look(x trace) (ending, []string) {
 		bad("doubled: %d jobs", len(sessions))
 	}
 	comments, checks, fixes := b.shown(x)
+	if slices.Contains(believed, x.missing) && len(comments)+len(checks)+fixes == 0 {
+		end, x.issue = gone, false
+	}
 	once := func(n int, what string, needed bool) {
 		if n > 1 {
 			bad("doubled: %d %s", n, what)
