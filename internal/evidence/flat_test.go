@@ -46,7 +46,7 @@ func TestTheWorkForEachByteStaysFlat(t *testing.T) {
 	}
 	mixed, size := strings.Builder{}, 512<<10
 	if raceEnabled {
-		size /= 4 // it slows each byte down tenfold
+		size /= 16 // it slows each byte down tenfold
 	}
 	for _, dir := range dirs {
 		logs, err := filepath.Glob(dir + "/*.log")
