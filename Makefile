@@ -20,7 +20,7 @@ demo: ## the main job on this machine: webhook, queue, worker, comment, fix pull
 	$(GO) run ./cmd/bot demo
 
 test: ## all tests, with the race detector
-	$(GO) test -race ./...
+	$(GO) test -race -timeout 25m ./...
 
 chaos: ## 200 jobs while workers and Redis are killed and paused: RUNS=5 repeats, SEED=n draws the same again, JOBS=n
 	CHAOS_JOBS=$(or $(JOBS),200) CHAOS_RUNS=$(or $(RUNS),1) CHAOS_SEED=$(or $(SEED),0) \

@@ -132,11 +132,14 @@ func TestEachBadRequestGetsTheRightAnswer(t *testing.T) {
 		w.mustAnswer(bot, payload)
 		payload.name, payload.code, payload.says = tt.name+", delivered again", 202, "duplicate"
 		w.mustAnswer(bot, payload)
-		if !eventually(t, 20*time.Second, tt.name+": the job ends", w.idle) {
+		said := func() string {
+			lines, _ := w.log.since(from)
+			return strings.Join(lines, "\n")
+		}
+		if !eventually(t, 20*time.Second, tt.name+": the job ends", func() bool { return w.idle() && strings.Contains(said(), tt.says) }) {
 			t.Logf("log:\n%s", w.log)
 		}
-		lines, _ := w.log.since(from)
-		if all := strings.Join(lines, "\n"); strings.Count(all, `msg="job claimed"`) != 1 || !strings.Contains(all, tt.says) {
+		if all := said(); strings.Count(all, `msg="job claimed"`) != 1 || !strings.Contains(all, tt.says) {
 			t.Errorf("%s: want one attempt that finds that %s:\n%s", tt.name, tt.says, all)
 		}
 		if tt.undone != nil {

@@ -37,17 +37,6 @@ var spoiled = []struct {
 		spoiler: "TestRaise",
 	},
 	{
-		program: "python3", probe: "python3 -m pytest --version",
-		files: map[string]string{
-			"pytest.ini": "[pytest]\n",
-			"m.py":       "limit = 10\n",
-			"test_m.py": "import m\n\ndef test_add():\n    pass\n\ndef test_raise():\n    m.limit = 20\n\ndef test_sub():\n    pass\n\n" +
-				"def test_limit():\n    assert m.limit == 10\n",
-		},
-		victim:  session.Failure{Framework: "pytest", Package: "test_m.py", Test: "test_limit", File: "test_m.py", Line: 13, Kind: session.KindTest},
-		spoiler: "test_raise",
-	},
-	{
 		program: "node", probe: "node --test --version",
 		files: map[string]string{
 			"package.json": `{"name": "m", "scripts": {"test": "node --test"}}` + "\n",
