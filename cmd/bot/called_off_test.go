@@ -72,7 +72,7 @@ func TestHoweverAJobIsCalledOffItEndsAndIsTold(t *testing.T) {
 			project := smallProject{commits: p.commits[:1], log: p.log}
 			w := newOffWorld(t, project)
 			w.github.Inject(in.fetch.On("GET", "/{owner}/{repo}.git/info/refs"))
-			w.start(in.args...)
+			w.start(append(in.args, "--recover", "1s")...) // folders that nobody goes on with are removed
 			q := w.openQueue()
 			eventually := func(what string, is func() bool) {
 				t.Helper()

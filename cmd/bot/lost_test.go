@@ -53,8 +53,9 @@ func TestASessionWhoseJobRedisLostIsTakenUpAgain(t *testing.T) {
 	if !eventually(t, time.Minute, "the end is told", func() bool { return w.completed() == 1 && w.idle() }) {
 		t.Fatalf("log:\n%s", w.log)
 	}
-	if n := len(w.sessions()); n != 1 || len(w.checks()) != 1 || len(w.comments()) != 1 {
-		t.Errorf("%d sessions, %d check runs, %d comments; want one of each", n, len(w.checks()), len(w.comments()))
+	// The folder may be removed before its end is told: the checkpoint has all of it.
+	if n := len(w.sessions()); n > 1 || len(w.checks()) != 1 || len(w.comments()) != 1 {
+		t.Errorf("%d sessions, %d check runs, %d comments; want one of each at most", n, len(w.checks()), len(w.comments()))
 	}
 }
 
