@@ -92,6 +92,7 @@ func lay(t *testing.T, w *world) *bait {
 	}
 	anyPort, anyUDP = b.listen("tcp4", host+":0"), b.datagrams("udp4", host+":0")
 	b.datagrams("unixgram", "@"+b.token+"-d")
+	b.datagrams("unixgram", filepath.Join(tmp, "log"))
 	udp := b.datagrams("udp4", "127.0.0.1:0")
 	b.redis, err = miniredis.Run()
 	b.must(err)
@@ -104,7 +105,7 @@ func lay(t *testing.T, w *world) *bait {
 		"token": b.token, "home": w.home, "home files": secretFiles, "data": w.data, "shm": b.token + "-shm", "sysv": b.segment(), "key": b.keyring(),
 		"key file": filepath.Join(tmp, "key.pem"), "tcp": tcp, "tcp6": tcp6, "udp": udp, "udp any": anyUDP, "any": anyPort, "host": host,
 		"redis": portNumber(redisPort), "redis socket": rest, "unix": filepath.Join(tmp, "sock"), "agent": agent, "abstract": b.token,
-		"abstract datagram": b.token + "-d", "temporary": tmp, "hook": filepath.Join(tmp, b.token+"-hook"), "door": b.freePort(), "decoy": b.startDecoy(tmp),
+		"abstract datagram": b.token + "-d", "datagram file": filepath.Join(tmp, "log"), "temporary": tmp, "hook": filepath.Join(tmp, b.token+"-hook"), "door": b.freePort(), "decoy": b.startDecoy(tmp),
 		"only": []string{}, "confined": true,
 	}
 	return b

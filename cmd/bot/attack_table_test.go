@@ -51,6 +51,8 @@ var (
 	wallReadOnly    = wall{"bwrap": bwrapArgs + `"--remount-ro", "/"`, "landlock": "internal/sandbox/landlock_linux.go: g := grants{"}
 	wallNetwork     = wall{"bwrap": bwrapArgs + `"--unshare-all"`, "landlock": "internal/sandbox/seccomp_linux.go: case socketsNone"}
 	wallSockets     = wall{"bwrap": bwrapArgs + `args = append(args, "--ro-bind", "/usr", "/usr")`, "landlock": "internal/sandbox/seccomp_linux.go: case socketsNone"}
+	wallFastOpen    = wall{"bwrap": bwrapArgs + `"--unshare-all"`, "landlock": "internal/sandbox/seccomp_linux.go: range []struct{ call, flags uint32 }"}
+	wallPairs       = wall{"bwrap": bwrapArgs + `args = append(args, "--ro-bind", "/usr", "/usr")`, "landlock": "internal/sandbox/seccomp_linux.go: when(unix.SYS_SOCKETPAIR"}
 	wallMemory      = wall{"bwrap": bwrapArgs + `"--unshare-all"`, "landlock": "internal/sandbox/seccomp_linux.go: range sharedMemoryCalls"}
 	wallRights      = wall{"bwrap": bwrapArgs + `"--cap-drop", "ALL"`, "landlock": "internal/sandbox/landlock_rules_linux.go: unix.Capset"}
 	wallNamespaces  = wall{"any": "internal/sandbox/seccomp_linux.go: when(unix.SYS_UNSHARE"}
@@ -124,6 +126,8 @@ func attempts() []attempt {
 		{name: "loopback-six", what: "connect to ::1", wall: wallNetwork},
 		{name: "loopback-mapped", what: "connect to ::ffff:127.0.0.1", wall: wallNetwork, control: true},
 		{name: "loopback-multipath", what: "connect by multipath TCP", wall: wallNetwork},
+		{name: "loopback-fast-open", what: "connect by sending (sendto, MSG_FASTOPEN)", wall: wallFastOpen, control: true},
+		{name: "loopback-fast-open-message", what: "connect by sending (sendmsg, MSG_FASTOPEN)", wall: wallFastOpen, control: true},
 		{name: "loopback-datagram", what: "send a datagram to the host's loopback", wall: wallNetwork, control: true},
 		{name: "loopback-shell", what: "connect by bash's /dev/tcp", wall: wallNetwork, control: true},
 		{name: "host-address", what: "connect to the host's own address", wall: wallNetwork, control: true},
@@ -133,6 +137,8 @@ func attempts() []attempt {
 		{name: "socket-file", what: "connect to a socket in the host's files", wall: wallSockets, control: true},
 		{name: "socket-abstract", what: "connect to an abstract socket", wall: wallNetwork, control: true},
 		{name: "socket-abstract-datagram", what: "send to an abstract socket", wall: wallNetwork, control: true},
+		{name: "socket-file-datagram", what: "send from a pair of sockets to one in the host's files", wall: wallPairs, control: true},
+		{name: "socket-file-again", what: "connect one of a pair to a socket in the host's files", wall: wallPairs, control: true},
 		{name: "engine-socket", what: "talk to a container engine, D-Bus or systemd", wall: wallSockets},
 		{name: "agent-socket", what: "talk to the bot's SSH agent", wall: wallSockets, control: true},
 		{name: "metadata", what: "ask the cloud's metadata service", wall: wallNetwork},

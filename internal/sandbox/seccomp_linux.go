@@ -144,8 +144,9 @@ func filter(kind sockets) []rawInstruction {
 			arg(2), bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: 0, SkipTrue: 2},
 			bpf.LoadAbsolute{Off: dataArgs + 8*2 + 4, Size: 4}, bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1}, // the address's other half
 			refuse(unix.EPERM)),
-		when(unix.SYS_SOCKETPAIR, arg(0), bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipTrue: 1}, refuse(unix.EAFNOSUPPORT)),
+		when(unix.SYS_SOCKETPAIR, pairRules(kind)...),
 		when(unix.SYS_SOCKET, socketRules(kind)...),
+		sendRules(kind),
 		[]bpf.Instruction{allow},
 	)
 	raw, err := bpf.Assemble(program)
@@ -153,6 +154,30 @@ func filter(kind sockets) []rawInstruction {
 		panic(fmt.Sprintf("assemble the seccomp filter: %v", err)) // a constant program
 	}
 	return raw
+}
+
+// pairRules answer socketpair(family, type, protocol). A datagram end is not
+// bound to its other one: it can send to any socket that has a name in the
+// files, which Landlock does not see. (A raw one is a datagram one to the kernel.)
+func pairRules(kind sockets) []bpf.Instruction {
+	rules := []bpf.Instruction{arg(0), bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipTrue: 1}, refuse(unix.EAFNOSUPPORT)}
+	if kind == socketsUsual {
+		return rules
+	}
+	return append(rules, arg(1), bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0xf},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SOCK_STREAM, SkipTrue: 2}, bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SOCK_SEQPACKET, SkipTrue: 1}, refuse(unix.EACCES))
+}
+
+// sendRules refuse MSG_FASTOPEN, by which a send connects: the kernel asks
+// Landlock about connect alone.
+func sendRules(kind sockets) (out []bpf.Instruction) {
+	if kind == socketsUsual {
+		return nil
+	}
+	for _, c := range []struct{ call, flags uint32 }{{unix.SYS_SENDTO, 3}, {unix.SYS_SENDMSG, 2}, {unix.SYS_SENDMMSG, 3}} {
+		out = append(out, when(c.call, arg(c.flags), bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: unix.MSG_FASTOPEN, SkipTrue: 1}, refuse(unix.EACCES))...)
+	}
+	return out
 }
 
 // socketRules answer socket(family, type, protocol).

@@ -50,6 +50,25 @@ def _():
     return ask(INET, STREAM, ('127.0.0.1', BAIT['tcp']), 'loopback-multipath', 262)
 
 
+FASTOPEN = 0x20000000  # connects without connect
+
+
+@attempt('loopback-fast-open')
+def _():
+    with socket.socket(INET, STREAM) as s:
+        s.settimeout(3)
+        s.sendto(b'loopback-fast-open\n', FASTOPEN, ('127.0.0.1', BAIT['tcp']))
+        return s.recv(4096)
+
+
+@attempt('loopback-fast-open-message')
+def _():
+    with socket.socket(INET, STREAM) as s:
+        s.settimeout(3)
+        s.sendmsg([b'loopback-fast-open-message\n'], [], FASTOPEN, ('127.0.0.1', BAIT['tcp']))
+        return s.recv(4096)
+
+
 @attempt('loopback-datagram')
 def _():
     return ask(INET, DGRAM, ('127.0.0.1', BAIT['udp']), 'loopback-datagram')
@@ -102,6 +121,21 @@ def _():
 def _():
     with socket.socket(UNIX, DGRAM) as s:
         s.sendto(b'socket-abstract-datagram', '\0' + BAIT['abstract datagram'])
+    return 'done'
+
+
+@attempt('socket-file-datagram')
+def _():
+    one, _other = socket.socketpair(UNIX, DGRAM)
+    one.sendto(b'socket-file-datagram', BAIT['datagram file'])
+    return 'done'
+
+
+@attempt('socket-file-again')
+def _():
+    one, _other = socket.socketpair(UNIX, socket.SOCK_RAW)  # which the kernel makes one of datagrams
+    one.connect(BAIT['datagram file'])
+    one.send(b'socket-file-again')
     return 'done'
 
 
