@@ -13,6 +13,10 @@ BIN := bin/culprit
 
 .PHONY: help demo test attack chaos faults facts check openapi conformance lint vuln bench bench-go bench-queue bench-backlog bench-webhook bench-culprit eval-culprit eval-logs bench-logs fuzz build reproducible sbom image clean
 
+# What is shown is picked from what a test prints; its failure must not be lost.
+attack faults eval-logs: SHELL := bash
+attack faults eval-logs: .SHELLFLAGS := -o pipefail -c
+
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 

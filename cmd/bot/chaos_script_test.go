@@ -123,8 +123,13 @@ func (x *scripted) Used() (int, time.Duration) {
 }
 
 func (x *scripted) Repeat(ctx context.Context, t session.Trial, n int) (c session.Count, seen []session.Observation, err error) {
+	return repeat(ctx, x.Run, t, n)
+}
+
+// repeat runs a trial n times, one after the other.
+func repeat(ctx context.Context, run func(context.Context, session.Trial) (session.Observation, error), t session.Trial, n int) (c session.Count, seen []session.Observation, err error) {
 	for range n {
-		o, err := x.Run(ctx, t)
+		o, err := run(ctx, t)
 		if err != nil {
 			return c, seen, err
 		}

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"culprit/internal/githubtest"
-	"culprit/internal/report"
 	"culprit/queue"
 )
 
@@ -192,7 +190,9 @@ func (b *faultBot) look(x trace) (ending, []string) {
 			bad("stuck: labels are %v", issue.Labels)
 		}
 	}
-	b.lookAtWrites(bad)
+	for _, path := range goesBack(b.calls()) {
+		bad("doubled: %s told its end, and then that it runs", path)
+	}
 	return end, wrong
 }
 
@@ -242,29 +242,3 @@ func (b *faultBot) shown(x trace) (comments []string, checks []githubtest.CheckR
 }
 
 func (b *faultBot) calls() []githubtest.Call { return b.github.Calls()[b.from:] }
-
-// lookAtWrites goes through all writes in their order: what told an end must
-// not say later that it runs.
-func (b *faultBot) lookAtWrites(bad func(string, ...any)) {
-	ended := map[string]bool{} // by path
-	for _, c := range b.calls() {
-		var body struct {
-			Body   string `json:"body"`
-			Status string `json:"status"`
-		}
-		if c.Method != "PATCH" || c.Status >= 300 || json.Unmarshal([]byte(c.Body), &body) != nil {
-			continue
-		}
-		end, ok := terminal(body.Body), false
-		switch {
-		case strings.Contains(c.Route, "/comments/"):
-			_, ok = report.FindMarker(body.Body)
-		case strings.Contains(c.Route, "/check-runs/"):
-			end, ok = body.Status == "completed", body.Status != ""
-		}
-		if ok && ended[c.Path] && !end {
-			bad("doubled: %s told its end, and then that it runs", c.Path)
-		}
-		ended[c.Path] = ended[c.Path] || ok && end
-	}
-}

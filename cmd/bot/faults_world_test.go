@@ -227,15 +227,7 @@ func (x *remembered) Run(ctx context.Context, t session.Trial) (session.Observat
 }
 
 func (x *remembered) Repeat(ctx context.Context, t session.Trial, n int) (c session.Count, seen []session.Observation, err error) {
-	for range n {
-		o, err := x.Run(ctx, t)
-		if err != nil {
-			return c, seen, err
-		}
-		c.Add(o.Outcome)
-		seen = append(seen, o)
-	}
-	return c, seen, nil
+	return repeat(ctx, x.Run, t, n)
 }
 
 // Fix takes its time.

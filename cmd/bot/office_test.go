@@ -232,10 +232,11 @@ func (o *office) show(id string, src session.Source) *session.Session {
 	return s
 }
 
-// reaction on a comment: the one that it has, or nothing.
-func (o *office) reaction(comment int64) string {
+// reaction on a comment of a thread ("issues") or on a line ("pulls"): those
+// that it has.
+func (o *office) reaction(of string, comment int64) string {
 	o.t.Helper()
-	url := fmt.Sprintf("%s/repos/%s/issues/comments/%d", strings.TrimRight(o.github.APIURL(), "/"), officeRepo, comment)
+	url := fmt.Sprintf("%s/repos/%s/%s/comments/%d", strings.TrimRight(o.github.APIURL(), "/"), officeRepo, of, comment)
 	req, err := http.NewRequestWithContext(o.t.Context(), http.MethodGet, url, nil)
 	o.must(err)
 	req.Header.Set("Authorization", "Bearer "+o.github.UserToken("ada"))

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -35,26 +33,6 @@ func (o *office) fixPull() (githubtest.PullRequest, *session.Session) {
 	o.must(o.worker.index.Put(o.t.Context(), index.Entry{Session: s.ID, Job: "ended", Key: handlers.CIKey(officeRepo, o.main)}, handlers.FixKey(officeRepo, pr.Number)))
 	o.settle()
 	return pr, s
-}
-
-// reactionBelow is the reaction on a comment on a line.
-func (o *office) reactionBelow(comment int64) string {
-	o.t.Helper()
-	url := fmt.Sprintf("%s/repos/%s/pulls/comments/%d", strings.TrimRight(o.github.APIURL(), "/"), officeRepo, comment)
-	req, err := http.NewRequestWithContext(o.t.Context(), http.MethodGet, url, nil)
-	o.must(err)
-	req.Header.Set("Authorization", "Bearer "+o.github.UserToken("ada"))
-	resp, err := http.DefaultClient.Do(req)
-	o.must(err)
-	defer resp.Body.Close()
-	var c struct{ Reactions map[string]any }
-	o.must(json.NewDecoder(resp.Body).Decode(&c))
-	for _, name := range []string{"-1", "eyes"} {
-		if n, ok := c.Reactions[name].(float64); ok && n > 0 {
-			return name
-		}
-	}
-	return ""
 }
 
 // Who may steer the review of the bot's fixes, and by what (docs/security.md).
@@ -101,7 +79,7 @@ func TestWhoCanSteerTheReviewOfAFix(t *testing.T) {
 		for _, x := range comments {
 			if x.User == o.app.BotLogin() {
 				said = append(said, x.Body)
-			} else if got := o.reactionBelow(x.ID); got != c.reaction {
+			} else if got := o.reaction("pulls", x.ID); got != c.reaction {
 				t.Errorf("%s: reaction %q, want %q; noted %q", c.name, got, c.reaction, notes)
 			}
 		}

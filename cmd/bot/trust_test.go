@@ -195,7 +195,7 @@ func TestWhoCanCauseWhat(t *testing.T) {
 			t.Errorf("%s: %d sessions begun, noted %q", c.name, begun, notes)
 		}
 		if id > 0 {
-			if got := o.reaction(id); got != c.reaction {
+			if got := o.reaction("issues", id); got != c.reaction {
 				t.Errorf("%s: reaction %q, want %q; noted %q", c.name, got, c.reaction, notes)
 			}
 		}
@@ -257,8 +257,8 @@ func TestAnArchivedRepositoryIsLeftAlone(t *testing.T) {
 	_, _ = red(func(*office) githubtest.RunConfig { return githubtest.RunConfig{Branch: "main"} })(o)
 	o.must(o.github.ArchiveRepo(officeRepo, true))
 	_, sessions := o.settle()
-	if slices.ContainsFunc(sessions, func(d decided) bool { return d.session != nil }) || o.reaction(c) != "" || len(o.said(n)) > 0 {
-		t.Errorf("sessions are %+v, reaction %q, said %q", sessions, o.reaction(c), o.said(n))
+	if slices.ContainsFunc(sessions, func(d decided) bool { return d.session != nil }) || o.reaction("issues", c) != "" || len(o.said(n)) > 0 {
+		t.Errorf("sessions are %+v, reaction %q, said %q", sessions, o.reaction("issues", c), o.said(n))
 	}
 }
 

@@ -77,17 +77,11 @@ func (l *landlock) Run(ctx context.Context, cmd Command) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	private, err := newTemporary()
+	private, home, tmp, err := newHome()
 	if err != nil {
 		return Result{}, err
 	}
 	defer private.remove()
-	home, tmp := filepath.Join(private.dir, "home"), filepath.Join(private.dir, "tmp")
-	for _, dir := range []string{home, tmp} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return Result{}, fmt.Errorf("make the command's own folder: %w", err)
-		}
-	}
 	g := l.grants(cmd, home, tmp)
 	if cmd.Network {
 		// Landlock's rule is about the port alone, wherever it is.

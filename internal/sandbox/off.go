@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -38,17 +37,11 @@ func (o *off) Run(ctx context.Context, cmd Command) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	private, err := newTemporary()
+	private, home, tmp, err := newHome()
 	if err != nil {
 		return Result{}, err
 	}
 	defer private.remove()
-	home, tmp := filepath.Join(private.dir, "home"), filepath.Join(private.dir, "tmp")
-	for _, dir := range []string{home, tmp} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return Result{}, fmt.Errorf("make the command's own folder: %w", err)
-		}
-	}
 	marker := "CULPRIT_RUN=" + rand.Text()
 	p := &process{
 		cmd:    cmd,

@@ -38,6 +38,22 @@ func newTemporary() (*temporary, error) {
 	return &temporary{dir, lock}, nil
 }
 
+// newHome is a temporary folder with a home and a folder for temporary files in
+// it, for a command that sees the host's tree.
+func newHome() (private *temporary, home, tmp string, err error) {
+	if private, err = newTemporary(); err != nil {
+		return nil, "", "", err
+	}
+	home, tmp = filepath.Join(private.dir, "home"), filepath.Join(private.dir, "tmp")
+	for _, dir := range []string{home, tmp} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			private.remove()
+			return nil, "", "", fmt.Errorf("make the command's own folder: %w", err)
+		}
+	}
+	return private, home, tmp, nil
+}
+
 // remove deletes the folder with all that was left in it.
 func (t *temporary) remove() {
 	removeAll(t.dir)

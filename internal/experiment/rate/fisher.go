@@ -6,30 +6,11 @@ import (
 	"culprit/internal/session"
 )
 
-// FisherTwoSided is the probability, if both counts had the same failure rate,
-// of a table that is at most as likely as the one seen (Fisher's exact test,
-// two-sided by the sum of small probabilities, as R's fisher.test has it). A
-// small value means that the rates differ. It is 1 when a side has no runs.
-func FisherTwoSided(a, b session.Count) float64 {
-	seen, low, high, logp := table(a, b)
-	if seen < 0 {
-		return 1
-	}
-	limit := logp(seen) + 1e-7 // equal probabilities differ by rounding
-	p := 0.0
-	for x := low; x <= high; x++ {
-		if l := logp(x); l <= limit {
-			p += math.Exp(l)
-		}
-	}
-	return min(p, 1)
-}
-
 // FisherMore is the probability, if both counts had the same failure rate, of
 // at least as many failures in a as were seen (Fisher's exact test, one-sided).
 // A small value means that a fails more often than b.
 func FisherMore(a, b session.Count) float64 {
-	seen, _, high, logp := table(a, b)
+	seen, high, logp := table(a, b)
 	if seen < 0 {
 		return 1
 	}
@@ -40,11 +21,12 @@ func FisherMore(a, b session.Count) float64 {
 	return min(p, 1)
 }
 
-// table returns the failures in a, their range with all margins fixed, and the
-// logarithm of the hypergeometric probability. seen is -1 for an empty side.
-func table(a, b session.Count) (seen, low, high int, logp func(int) float64) {
+// table returns the failures in a, the most that there may be with all margins
+// fixed, and the logarithm of the hypergeometric probability. seen is -1 for an
+// empty side.
+func table(a, b session.Count) (seen, high int, logp func(int) float64) {
 	if a.Runs <= 0 || b.Runs <= 0 {
-		return -1, 0, 0, nil
+		return -1, 0, nil
 	}
 	seen = min(max(a.Failures, 0), a.Runs)
 	failures := seen + min(max(b.Failures, 0), b.Runs)
@@ -52,7 +34,7 @@ func table(a, b session.Count) (seen, low, high int, logp func(int) float64) {
 	logp = func(x int) float64 {
 		return logChoose(a.Runs, x) + logChoose(b.Runs, failures-x) - total
 	}
-	return seen, max(0, failures-b.Runs), min(a.Runs, failures), logp
+	return seen, min(a.Runs, failures), logp
 }
 
 func logChoose(n, k int) float64 {
