@@ -81,7 +81,9 @@ func (a *abilities) learn(err error, used map[ability]bool) (ability, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, l := range lacking {
-		if used[l.what] && !a.lack[l.what] && l.re.MatchString(text) {
+		// Others may have learnt it since the request was written: that is worth
+		// another try as well.
+		if used[l.what] && l.re.MatchString(text) {
 			if a.lack == nil {
 				a.lack = map[ability]bool{}
 			}

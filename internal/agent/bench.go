@@ -144,7 +144,8 @@ func (b *bench) one(ctx context.Context, c Call) (result, bool) {
 	}
 	r, err := t.Run(ctx, c.args())
 	if err != nil {
-		return fail("%v", err)
+		// It may name files and links as the repository has them.
+		return result{text: "error:\n" + b.marks.Block(what, b.redact(clip(err.Error(), 2<<10))), what: what}, false
 	}
 	return result{text: b.shown(what, r), what: what}, true
 }

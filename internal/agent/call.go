@@ -55,19 +55,19 @@ func (c *Client) stream(ctx context.Context, p openai.ChatCompletionNewParams) (
 			}
 		}
 		if !acc.AddChunk(part) {
-			return Reply{}, fmt.Errorf("%w: parts of the stream contradict each other", errGarbled)
+			return Reply{Size: size}, fmt.Errorf("%w: parts of the stream contradict each other", errGarbled)
 		}
 		if size > maxAnswer {
 			r, _ := readCompletion(acc.ChatCompletion)
-			r.Cut, r.Calls = true, nil
+			r.Cut, r.Calls, r.Size = true, nil, size
 			return r, nil
 		}
 	}
 	if err := s.Err(); err != nil {
-		return Reply{}, ended(ctx, err)
+		return Reply{Size: size}, ended(ctx, err)
 	}
 	if len(acc.Choices) > 0 && acc.Choices[0].FinishReason == "" {
-		return Reply{}, errCut
+		return Reply{Size: size}, errCut
 	}
 	return readCompletion(acc.ChatCompletion)
 }
@@ -92,7 +92,7 @@ func readCompletion(c openai.ChatCompletion) (Reply, error) {
 		r.Calls = append(r.Calls, Call{ID: t.ID, Name: t.Function.Name, Arguments: t.Function.Arguments})
 	}
 	if size, _ := sizeOf(r); size > maxAnswer {
-		r.Cut, r.Calls = true, nil
+		r.Cut, r.Calls, r.Size = true, nil, size
 	}
 	if len(r.Text) > maxAnswer {
 		r.Text = r.Text[:maxAnswer]

@@ -145,14 +145,15 @@ func (c *Client) attempt(ctx context.Context, q ask, m Model, n int, spent *Usag
 	}
 	if err == nil && reply.Usage == (Usage{}) {
 		out, _ := sizeOf(reply)
-		reply.Usage = Usage{In: want.In, Out: tokensOf(out), Estimated: true}
+		reply.Usage = Usage{In: want.In, Out: tokensOf(max(out, reply.Size)), Estimated: true}
 	}
 	line := q.line
 	line.TS, line.Role, line.Model, line.Attempt = began.UTC(), string(q.role), m.Name, n
 	line.LatencyMS, line.Finish, line.Calls = c.set.Now().Sub(began).Milliseconds(), reply.Finish, len(reply.Calls)
 	line.Outcome = "answered"
 	if err != nil {
-		reply.Usage = billed(err, want.In)
+		reply.Usage = billed(err, want.In, tokensOf(reply.Size))
+		reply = Reply{Usage: reply.Usage}
 		err = told(c.explain(ctx, err, able, used))
 		line.Error = err.Error()
 		line.Outcome = outcomeOf(ctx, err)
@@ -179,13 +180,13 @@ func (c *Client) amount(m Model, u Usage) Amount {
 }
 
 // billed is what a failed call is taken to have cost: a request that was
-// refused nothing, one whose answer broke off its prompt.
-func billed(err error, prompt int) Usage {
+// refused nothing, one whose answer broke off its prompt and what had come.
+func billed(err error, prompt, out int) Usage {
 	var api *openai.Error
 	if errors.As(err, &api) {
 		return Usage{}
 	}
-	return Usage{In: prompt, Estimated: true}
+	return Usage{In: prompt, Out: out, Estimated: true}
 }
 
 // explain turns an error of the library into one of ours where the caller

@@ -133,7 +133,7 @@ func (v *Investigator) Investigate(ctx context.Context, s *session.Session, t se
 	if err != nil {
 		return fail(err)
 	}
-	work := &tools.Desk{Repo: d.Repo, Runner: d.Runner, Board: d.Store, Base: base, Task: t.ID, Source: t.ID, Now: d.Now}
+	work := &tools.Desk{Repo: d.Repo, Runner: d.Runner, Board: d.Store, Base: base, Task: t.ID, Source: t.ID, Now: d.Now, Redact: d.Redact}
 	marks := NewMarks()
 	done := v.client.Run(ctx, Task{
 		Role: High, Prompt: p, First: brief(marks, s, t, board), Marks: marks, Tools: work.Investigator(),

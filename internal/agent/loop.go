@@ -45,7 +45,10 @@ func (c *Client) Run(ctx context.Context, t Task) Done {
 	// The transcript is written at every turn and at the end, so that a killed
 	// worker leaves it too.
 	defer l.keep()
-	ctx, cancel := context.WithTimeout(ctx, t.Timeout)
+	if end, ok := ctx.Deadline(); ok { // the session's time may be shorter
+		l.task.Timeout = min(t.Timeout, time.Until(end))
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.task.Timeout)
 	defer cancel()
 	for l.done.End == "" {
 		l.turn(ctx)
@@ -289,7 +292,8 @@ func (l *loop) report(t *turn, reports, others []int) bool {
 		if err := l.task.Report.Check(valid[0]); err != nil && !l.objected {
 			l.objected = true
 			for _, i := range reports {
-				t.results[i].text = "The report was not taken: " + err.Error() + ". Mend it and call " + t.calls[i].Name + " once more."
+				// What is objected quotes the repository.
+				t.results[i].text = "The report was not taken.\n" + l.task.Marks.Block("objection", l.task.Redact(clip(err.Error(), 2<<10))) + "\nMend it and call " + t.calls[i].Name + " once more."
 			}
 			l.asks = 0
 			return false

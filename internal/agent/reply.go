@@ -9,6 +9,7 @@ type Reply struct {
 	Calls   []Call
 	Finish  string // stop, length, tool_calls, content_filter
 	Usage   Usage
+	Size    int // bytes that came, where less of them is kept
 	// Cut is set where the answer was longer than is taken; Text is its
 	// beginning.
 	Cut bool

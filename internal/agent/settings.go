@@ -15,12 +15,8 @@ type (
 	Prices = roster.Prices
 )
 
-// The roles (CR25).
-const (
-	Fast  = roster.Fast
-	High  = roster.High
-	Judge = roster.Judge
-)
+// High is the role of those who investigate and fix (CR25).
+const High = roster.High
 
 // Settings of a Client. Zero values take the default in parentheses.
 type Settings struct {

@@ -37,7 +37,7 @@ func TestModelsAreReadAndCheckedTogether(t *testing.T) {
 		"plain http":    {map[string]string{"OPENAI_BASE_URL": "http://api.example.com/v1"}, "use https"},
 		"no address":    {map[string]string{"OPENAI_BASE_URL": "localhost"}, "want an address"},
 		"bad price":     {map[string]string{"CULPRIT_MODEL_PRICES": "big"}, "MODEL=IN/CACHED/OUT"},
-		"bad model":     {map[string]string{"CULPRIT_MODEL_FAST": "a b"}, "no name of a model"},
+		"bad model":     {map[string]string{"CULPRIT_MODEL_HIGH": "a b"}, "no name of a model"},
 		"bad tokens":    {map[string]string{"CULPRIT_MODEL_SESSION_TOKENS": "many"}, "want a number of tokens"},
 		"small context": {map[string]string{"CULPRIT_MODEL_CONTEXT": "10"}, "4000"},
 	} {

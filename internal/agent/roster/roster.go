@@ -15,13 +15,8 @@ import (
 // Role says what kind of model a task needs (CR25).
 type Role string
 
-// Roles: fast reads and sorts, high investigates and fixes, judge weighs what
-// others found.
-const (
-	Fast  Role = "fast"
-	High  Role = "high"
-	Judge Role = "judge"
-)
+// High investigates and fixes.
+const High Role = "high"
 
 // Model is a model by the name that its server has for it.
 type Model struct {

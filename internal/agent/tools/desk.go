@@ -54,6 +54,9 @@ type Desk struct {
 	Task   string        // row that pays for runs
 	Source string        // name of the worker on the board
 	Now    func() time.Time
+	// Redact takes secrets out of a whole text, before a part of it is shown: a
+	// part of a secret has not its form any more. nil: nothing is taken out.
+	Redact func(string) string
 	// MayEdit says why a path must not be changed, or made; nil: everything may be.
 	MayEdit func(path string, isNew bool) error
 
@@ -69,6 +72,14 @@ func (d *Desk) Edits() []session.Edit {
 	out := slices.Clone(d.edits)
 	slices.SortFunc(out, func(a, b session.Edit) int { return strings.Compare(a.Path, b.Path) })
 	return out
+}
+
+// safe is a text without secrets.
+func (d *Desk) safe(text string) string {
+	if d.Redact == nil {
+		return text
+	}
+	return d.Redact(text)
 }
 
 // symlink is git's mode of a symbolic link.

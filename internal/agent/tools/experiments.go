@@ -45,7 +45,7 @@ func (d *Desk) runAt() Tool {
 		if err != nil {
 			return Result{}, runFault(err)
 		}
-		r := observed(o)
+		r := d.observed(o)
 		r.Note = "[at " + c.Short() + "] " + r.Note
 		return r, nil
 	})

@@ -35,7 +35,12 @@ func (d *Desk) readTool() Tool {
 		if bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 {
 			return Result{}, fmt.Errorf("%s is a binary file of %d bytes: its content cannot be shown", at, len(data))
 		}
-		return lines(at, data, a.From, a.To)
+		shown := d.safe(string(data))
+		r, err := lines(at, []byte(shown), a.From, a.To)
+		if n := bytes.Count(data, []byte("\n")) - strings.Count(shown, "\n"); n > 0 {
+			r.Note += fmt.Sprintf("\n[a secret of %d lines is taken out: below it, lines have numbers that are so much too low]", n)
+		}
+		return r, err
 	})
 }
 

@@ -30,7 +30,7 @@ func (d *Desk) runCommand() Tool {
 		if err != nil {
 			return Result{}, runFault(err)
 		}
-		r := observed(o)
+		r := d.observed(o)
 		r.Note = strings.Replace(r.Note, outcomes[o.Outcome], map[bool]string{true: "the command succeeds", false: "the command fails"}[o.Exit == 0 && !o.TimedOut], 1)
 		return r, nil
 	})

@@ -18,7 +18,7 @@ func (d *Desk) runTest() Tool {
 		if err != nil {
 			return Result{}, runFault(err)
 		}
-		return observed(o), nil
+		return d.observed(o), nil
 	})
 }
 
@@ -32,8 +32,8 @@ var outcomes = map[session.Outcome]string{
 const maxTail = 12 << 10
 
 // observed tells a run. What the pipeline saw stands outside the data.
-func observed(o session.Observation) Result {
-	r := Result{Text: o.Output, Note: fmt.Sprintf("[outcome %s: %s; exit code %d, %.1f s; log %s]", o.Outcome, outcomes[o.Outcome], o.Exit, o.Duration.Seconds(), o.Log)}
+func (d *Desk) observed(o session.Observation) Result {
+	r := Result{Text: d.safe(o.Output), Note: fmt.Sprintf("[outcome %s: %s; exit code %d, %.1f s; log %s]", o.Outcome, outcomes[o.Outcome], o.Exit, o.Duration.Seconds(), o.Log)}
 	if o.TimedOut {
 		r.Note = "[it ran out of time] " + r.Note
 	}

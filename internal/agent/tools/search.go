@@ -3,7 +3,9 @@ package tools
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -69,12 +71,10 @@ func (d *Desk) overlay(found string, re *regexp.Regexp, paths []string) []string
 		if _, ok := changed[path]; ok {
 			continue
 		}
-		if len(line) > maxLine {
-			line = strings.ToValidUTF8(line[:maxLine], "") + " […cut]"
-		}
-		out = append(out, line)
+		out = append(out, clipLine(line))
 	}
-	for path, e := range changed {
+	for _, path := range slices.Sorted(maps.Keys(changed)) {
+		e := changed[path]
 		if e.Delete || !within(path, paths) {
 			continue
 		}
