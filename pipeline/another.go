@@ -39,16 +39,14 @@ func (e *env) another(ctx context.Context, r *session.Round) (bool, error) {
 		r.Answer(session.ReplyNoOther, "the branch holds what a reviewer suggested, and every other fix is without that")
 		return false, nil
 	}
-	old := e.Fixer.Fix(ctx, s, *row)
-	if err := ctx.Err(); err != nil {
-		return false, context.Cause(ctx)
+	old, err := e.again(ctx, *r.Fix)
+	if err != nil {
+		return false, fmt.Errorf("revise fix %s: %w", r.Fix.Task, err)
 	}
-	if old.Fix == nil || old.Result != session.Fixed {
-		return false, fmt.Errorf("revise fix %s: the recorded runs do not lead to it again: %s", r.Fix.Task, old.Findings)
-	}
-	s.Rejected = append(s.Rejected, old.Fix.Digest())
+	s.Rejected = append(s.Rejected, old.Digest())
 	for range maxCandidates {
 		next := e.Fixer.Fix(ctx, s, *row)
+		spend(s, next.Spent)
 		if err := ctx.Err(); err != nil {
 			return false, context.Cause(ctx)
 		}

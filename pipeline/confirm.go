@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -123,22 +124,36 @@ func (e *env) restore(ctx context.Context) error {
 		_, err := e.suggested(ctx, r)
 		return err
 	}
-	row := s.Task(s.Fix.Task)
-	if row == nil {
-		return fmt.Errorf("restore fix %s: its row is gone from tasks.csv", s.Fix.Task)
+	again, err := e.again(ctx, *s.Fix)
+	if err != nil {
+		return fmt.Errorf("restore fix %s: %w", s.Fix.Task, err)
 	}
-	again := e.Fixer.Fix(ctx, s, *row)
-	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
-	}
-	if again.Fix == nil || again.Result != session.Fixed {
-		return fmt.Errorf("restore fix %s: the recorded runs do not lead to it again: %s", s.Fix.Task, again.Findings)
-	}
-	s.Fix, s.Fixes[s.Fix.Task] = again.Fix, again.Fix
+	s.Fix, s.Fixes[s.Fix.Task] = again, again
 	if r := s.OpenRound(); r != nil {
 		return e.onTop(ctx, r)
 	}
 	return nil
+}
+
+// again asks the fixer for a fix once more. It must be the same: another one has
+// no proof.
+func (e *env) again(ctx context.Context, fix session.Fix) (*session.Fix, error) {
+	row := e.s.Task(fix.Task)
+	if row == nil {
+		return nil, errors.New("its row is gone from tasks.csv")
+	}
+	got := e.Fixer.Fix(ctx, e.s, *row)
+	spend(e.s, got.Spent)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if got.Fix == nil || got.Result != session.Fixed {
+		return nil, fmt.Errorf("the recorded runs do not lead to it again: %s", got.Findings)
+	}
+	if !fix.Same(*got.Fix) {
+		return nil, fmt.Errorf("the recorded runs lead to another one: %s", got.Fix.Strategy)
+	}
+	return got.Fix, nil
 }
 
 // suite compares the wider suite with and without the fix. A test that fails

@@ -17,14 +17,14 @@ func fix(ctx context.Context, e *env) (Outcome, error) {
 	}
 	err := wave.Run(ctx, s, e.Store, wave.Options{
 		Number: 2, Concurrency: s.Flags.Concurrency, RowTimeout: rowTimeout,
-		Work: func(ctx context.Context, t session.Task) wave.Report {
+		Work: func(ctx context.Context, now *session.Session, t session.Task) wave.Report {
 			// The iron law in code: no fix starts without a confirmed row that
 			// carries evidence (QD20).
-			up := s.Task(t.ContextFrom[0])
+			up := now.Task(t.ContextFrom[0])
 			if up == nil || up.Verdict != session.Confirmed || up.EvidenceFor == "" {
 				return wave.Report{Row: session.Task{Status: session.Failed, FixResult: session.FixFailed, Error: "its hypothesis is not confirmed"}}
 			}
-			r := e.Fixer.Fix(ctx, s, t)
+			r := e.Fixer.Fix(ctx, now, t)
 			return wave.Report{Row: fixRow(r), Keep: func() {
 				spend(s, r.Spent)
 				if r.Fix != nil {

@@ -23,8 +23,8 @@ func investigate(ctx context.Context, e *env) (Outcome, error) {
 	}
 	err := wave.Run(ctx, s, e.Store, wave.Options{
 		Number: 1, Concurrency: s.Flags.Concurrency, RowTimeout: rowTimeout,
-		Work: func(ctx context.Context, t session.Task) wave.Report {
-			f := e.Investigator.Investigate(ctx, s, t)
+		Work: func(ctx context.Context, now *session.Session, t session.Task) wave.Report {
+			f := e.Investigator.Investigate(ctx, now, t)
 			return wave.Report{Row: findingRow(f), Keep: func() { keepFinding(s, f) }}
 		},
 		Merged: func(t session.Task) { e.merged(ctx, t, string(t.Verdict)) },

@@ -60,7 +60,7 @@ func reproduce(ctx context.Context, e *env) (Outcome, error) {
 	}
 	s.Reproduction = &session.Reproduction{Setup: s.Flags.Setup, Overlay: s.Flags.Overlay}
 	var last session.Observation
-	likely := -1 // the first plan that ran its test, which may fail another time
+	likely, runs := -1, false // the first plan that ran its test, which may fail another time
 	for i, p := range plans {
 		e.follow(p)
 		obs, done, err := e.attempt(ctx, files, p)
@@ -74,11 +74,14 @@ func reproduce(ctx context.Context, e *env) (Outcome, error) {
 			return e.classify(ctx, e.limits.repeats)
 		}
 		if likely < 0 && p.known != nil && obs.Outcome != session.Untestable {
-			likely = i
+			likely, runs = i, true
 		}
 		last = obs
 	}
-	return e.seldom(ctx, files, plans[max(likely, 0)], likely >= 0, last, recipes)
+	if likely < 0 { // the command that was given, as it is
+		likely = max(0, slices.IndexFunc(plans, func(p plan) bool { return s.Flags.Test != "" && p.command == s.Flags.Test }))
+	}
+	return e.seldom(ctx, files, plans[likely], runs, last, recipes)
 }
 
 // place maps the files that a log names to paths of the repository.

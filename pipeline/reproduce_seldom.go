@@ -42,7 +42,7 @@ func (e *env) seldom(ctx context.Context, files []string, p plan, runs bool, las
 		r.Interval = rate.Interval(count)
 	}
 	if s.Flags.Test != "" && !runs && last.Exit == 0 {
-		if found, err := e.again(ctx, files, p, last.Duration); err != nil || found {
+		if found, err := e.insist(ctx, files, p, last.Duration); err != nil || found {
 			if err != nil {
 				return nil, err
 			}
@@ -60,9 +60,9 @@ func (e *env) seldom(ctx context.Context, files []string, p plan, runs bool, las
 // is known to be seldom.
 const shortRun = 10 * time.Second
 
-// again repeats a command that somebody gave and that passed: who gives one has
+// insist repeats a command that somebody gave and that passed: who gives one has
 // seen it fail.
-func (e *env) again(ctx context.Context, files []string, p plan, took time.Duration) (found bool, err error) {
+func (e *env) insist(ctx context.Context, files []string, p plan, took time.Duration) (found bool, err error) {
 	n := e.limits.repeats
 	if took <= shortRun {
 		n = e.limits.flakyRuns

@@ -224,7 +224,7 @@ func (w *world) Fix(_ context.Context, s *session.Session, t session.Task) sessi
 		}
 		fix := &session.Fix{
 			Task: t.ID, Strategy: fmt.Sprintf("candidate %d", n), Base: "c9", Patch: "patch " + content, Files: []string{"a.go"}, Added: 1, Removed: 1,
-			Hunks: []session.Hunk{{ID: "a.go#1", File: "a.go", OldStart: 1, OldLines: 1, NewStart: 1, NewLines: 1, Text: "-package m\n+fixed\n"}},
+			Hunks: []session.Hunk{{ID: "a.go#1", File: "a.go", OldStart: 1, OldLines: 1, NewStart: 1, NewLines: 1, Text: "-package m\n+" + content + "\n"}},
 			Edits: []session.Edit{{Path: "a.go", Content: []byte(content)}},
 		}
 		rejected := false

@@ -157,6 +157,9 @@ func (f fixers) Fix(ctx context.Context, s *session.Session, t session.Task) ses
 	if f.writing == nil {
 		return f.fixer.Fix(ctx, s, t)
 	}
+	if old := s.Fixes[t.ID]; old != nil && len(old.Hunks) > 0 && !agent.Wrote(old) {
+		return f.fixer.Fix(ctx, s, t) // no model's change held when it was made
+	}
 	written := f.writing.Fix(ctx, s, t)
 	if written.Result == session.Fixed || s.RootCause == nil || s.RootCause.Kind == session.Reading || !slices.Contains(t.ContextFrom, s.RootCause.Task) {
 		return written

@@ -31,6 +31,9 @@ func NewFixer(c *Client, d Desk, isTest func(path string) bool) *Fixer { return 
 // strategy begins the strategy of every fix that a model wrote.
 const strategy = "a change written by a model"
 
+// Wrote reports whether a model wrote the fix.
+func Wrote(f *session.Fix) bool { return strings.HasPrefix(f.Strategy, strategy) }
+
 // maxWritten is how many changes a model writes for one cause: a second one
 // knows why the first did not hold.
 const maxWritten = 2
@@ -116,7 +119,7 @@ func written(s *session.Session) int {
 // its content is not stored (ADR 5). Nil: there is none, or it was rejected.
 func (f *Fixer) replayed(ctx context.Context, s *session.Session, t session.Task, base session.Trial) (*session.Fix, error) {
 	old := s.Fixes[t.ID]
-	if old == nil || !strings.HasPrefix(old.Strategy, strategy) || len(old.Hunks) == 0 {
+	if old == nil || !Wrote(old) || len(old.Hunks) == 0 {
 		return nil, nil
 	}
 	edits, err := patch.ApplyEdits(old.Hunks, content{ctx, f.desk.Repo, old.Base})
@@ -179,7 +182,7 @@ func (f *Fixer) write(ctx context.Context, s *session.Session, t session.Task, c
 	allowed := implicated(s, cause)
 	policy := patch.Policy{IsTestFile: f.isTest, Protected: s.Flags.Protected}
 	work := &tools.Desk{
-		Repo: d.Repo, Runner: d.Runner, Board: d.Store, Base: base, Task: t.ID, Source: t.ID, Now: d.Now,
+		Repo: d.Repo, Runner: d.Runner, Board: d.Store, Base: base, Task: t.ID, Source: t.ID, Now: d.Now, Redact: d.Redact,
 		MayEdit: func(p string, isNew bool) error { return mayEdit(p, isNew, allowed, policy, f.isTest) },
 	}
 	marks := NewMarks()

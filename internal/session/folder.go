@@ -2,6 +2,8 @@ package session
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -149,19 +151,51 @@ func (f *Folder) Remove(name string) error {
 	return nil
 }
 
-// Save writes tasks.csv, then session.json: the table first, because it is
-// the truth about rows (QD6).
+// nextTasks is the table while it is being saved.
+const nextTasks = "tasks.next.csv"
+
+// Save writes tasks.csv, the truth about rows (QD6), and session.json, both or
+// neither: a row without what it found, or hypotheses without rows, would be
+// gone on with. session.json says by a sum which table belongs to it, and the
+// table gets its name after that; what is between is mended by Load.
 func (f *Folder) Save(s *Session) error {
 	if s.Tasks != nil {
-		if err := f.Write("tasks.csv", EncodeTasks(s.Tasks, false)); err != nil {
+		table := f.redact(EncodeTasks(s.Tasks, false))
+		if err := f.write(nextTasks, table); err != nil {
 			return err
 		}
+		s.TasksSum = sumOf(table)
 	}
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write session.json: %w", err)
 	}
-	return f.Write("session.json", append(data, '\n'))
+	if err := f.Write("session.json", append(data, '\n')); err != nil || s.Tasks == nil {
+		return err
+	}
+	if err := os.Rename(f.Path(nextTasks), f.Path("tasks.csv")); err != nil {
+		return fmt.Errorf("write tasks.csv: %w", err)
+	}
+	return nil
+}
+
+func sumOf(table []byte) string {
+	sum := sha256.Sum256(table)
+	return hex.EncodeToString(sum[:8])
+}
+
+// table is the tasks.csv that belongs to a session. A save that was cut off
+// before it had its name is finished. A table that somebody edited is taken.
+func (f *Folder) table(s *Session) ([]byte, error) {
+	table, err := f.Read("tasks.csv")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || s.TasksSum == "" || err == nil && sumOf(table) == s.TasksSum {
+		return table, err
+	}
+	next, nextErr := f.Read(nextTasks)
+	if nextErr != nil || sumOf(next) != s.TasksSum {
+		return table, err
+	}
+	return next, os.Rename(f.Path(nextTasks), f.Path("tasks.csv"))
 }
 
 // Load reads the session back. The error is ErrNoSession when there is none,
@@ -181,7 +215,7 @@ func (f *Folder) Load() (*Session, error) {
 	if s.Schema > SchemaVersion {
 		return nil, fmt.Errorf("read session.json: schema_version %d is newer than this program knows (%d): use a newer release", s.Schema, SchemaVersion)
 	}
-	table, err := f.Read("tasks.csv")
+	table, err := f.table(&s)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &s, nil
 	}

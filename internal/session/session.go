@@ -1,6 +1,10 @@
 package session
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
 // SchemaVersion of session.json; a folder with a newer one is refused.
 const SchemaVersion = 1
@@ -209,6 +213,18 @@ type Session struct {
 	UpdatedAt time.Time `json:"updated_at"`
 
 	Tasks []Task `json:"-"`
+	// TasksSum tells which tasks.csv belongs to this session.json.
+	TasksSum string `json:"tasks_sum,omitempty"`
+}
+
+// Snapshot is the session as it stands, for a worker that reads it while the
+// results of others are merged. What is below its fields is never changed in
+// place but in rows and in the maps of causes and fixes, which are copied.
+func (s *Session) Snapshot() *Session {
+	view := *s
+	view.Tasks = slices.Clone(s.Tasks)
+	view.Causes, view.Fixes = maps.Clone(s.Causes), maps.Clone(s.Fixes)
+	return &view
 }
 
 // Task returns the row with the ID, or nil.

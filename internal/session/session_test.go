@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -299,5 +300,74 @@ func TestExitCodesAreThoseOfTheManual(t *testing.T) {
 		if got := r.ExitCode(); got != want {
 			t.Errorf("%q exits %d, want %d", r, got, want)
 		}
+	}
+}
+
+// A process that is killed within a save leaves the table and the session of
+// one and the same save, whichever it is.
+func TestASaveThatIsCutOffHappenedOrDidNot(t *testing.T) {
+	t.Parallel()
+	at := func(s *Session, hypotheses int) *Session {
+		s.Hypotheses, s.Tasks = nil, nil
+		for i := range hypotheses {
+			id := fmt.Sprintf("H%d", i+1)
+			s.Hypotheses = append(s.Hypotheses, Hypothesis{ID: id})
+			s.Tasks = append(s.Tasks, Task{ID: id, Title: "x", Wave: 1, Status: Pending})
+		}
+		return s
+	}
+	for name, cut := range map[string]struct {
+		keep map[string]bool // files of the earlier save that are still there
+		want int
+	}{
+		"before json":                {map[string]bool{"session.json": true, "tasks.csv": true}, 1},
+		"before the table's name":    {map[string]bool{"tasks.csv": true}, 3},
+		"a table edited by a person": {nil, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f, err := OpenFolder(t.TempDir()+"/s", func(b []byte) []byte { return b })
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			read := func(file string) []byte {
+				data, err := os.ReadFile(f.Path(file))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return data
+			}
+			s := &Session{ID: "s"}
+			if err := f.Save(at(s, 1)); err != nil {
+				t.Fatal(err)
+			}
+			old := map[string][]byte{"session.json": read("session.json"), "tasks.csv": read("tasks.csv")}
+			if err := f.Save(at(s, 3)); err != nil {
+				t.Fatal(err)
+			}
+			put := func(file string, data []byte) {
+				if err := os.WriteFile(f.Path(file), data, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if len(cut.keep) > 0 {
+				put("tasks.next.csv", read("tasks.csv"))
+			} else {
+				put("tasks.csv", EncodeTasks(at(&Session{}, 2).Tasks, false))
+			}
+			for file := range cut.keep {
+				put(file, old[file])
+			}
+			for range 2 { // also when it is opened once more
+				got, err := f.Load()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(got.Tasks) != cut.want || cut.want != 2 && len(got.Hypotheses) != cut.want {
+					t.Errorf("%d rows and %d hypotheses, want %d", len(got.Tasks), len(got.Hypotheses), cut.want)
+				}
+			}
+		})
 	}
 }

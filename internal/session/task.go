@@ -3,6 +3,9 @@ package session
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
 )
 
 // Status of a row of tasks.csv.
@@ -192,12 +195,33 @@ type Fix struct {
 	Edits []Edit `json:"-"`
 }
 
-// Digest identifies the content of a fix, to tell a rejected candidate from a
-// new one.
+// Digest identifies what a fix changes, to tell a rejected candidate from a new
+// one, in whatever words it is described.
 func (f Fix) Digest() string {
-	sum := sha256.Sum256([]byte(f.Patch))
-	return hex.EncodeToString(sum[:8])
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%s\n", f.Base)
+	for _, h := range f.Hunks {
+		fmt.Fprintf(sum, "%q %q %d %d %t %q %q\n", h.File, h.OldFile, h.OldStart, h.OldLines, h.Whole, h.Text, h.Raw)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
+
+// Same reports whether another fix, made again from the recorded runs, is this
+// one, which was stored. Content in which a secret was taken out cannot be
+// compared; its place and size are.
+func (f Fix) Same(other Fix) bool {
+	return f.Base == other.Base && slices.EqualFunc(f.Hunks, other.Hunks, func(a, b Hunk) bool {
+		stored := a.Text
+		if strings.Contains(stored, redacted) {
+			a.Text, b.Text = "", ""
+		}
+		return a.File == b.File && a.OldFile == b.OldFile && a.OldStart == b.OldStart && a.OldLines == b.OldLines &&
+			a.NewStart == b.NewStart && a.NewLines == b.NewLines && a.Whole == b.Whole && a.Text == b.Text
+	})
+}
+
+// redacted begins what stands in the place of a secret (package redact).
+const redacted = "[REDACTED:"
 
 // Confirmation is the executed proof of a fix (CR13, OD7, DB6).
 type Confirmation struct {

@@ -46,7 +46,8 @@ type Options struct {
 	RowTimeout  time.Duration // per row; 0 = none
 	// Work does one row. It must come back soon after its context ends, and
 	// reports inconclusive or fix_failed then; it never returns an error.
-	Work func(ctx context.Context, t session.Task) Report
+	// s is the session as it stood when the row began.
+	Work func(ctx context.Context, s *session.Session, t session.Task) Report
 	// Merged is called after each result is durable, one call at a time.
 	Merged func(t session.Task)
 }
@@ -84,6 +85,12 @@ func Run(ctx context.Context, s *session.Session, store Store, o Options) error 
 func runRows(ctx context.Context, s *session.Session, store Store, o Options, rows []session.Task, results string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	var writing sync.Mutex // of the session: rows begin while others are merged
+	begin := func() *session.Session {
+		writing.Lock()
+		defer writing.Unlock()
+		return s.Snapshot()
+	}
 	reports := make(chan Report)
 	slots := make(chan struct{}, max(1, o.Concurrency))
 	var wg sync.WaitGroup
@@ -95,7 +102,7 @@ func runRows(ctx context.Context, s *session.Session, store Store, o Options, ro
 			case <-ctx.Done():
 				return
 			}
-			if rep, ok := work(ctx, o, t); ok {
+			if rep, ok := work(ctx, begin(), o, t); ok {
 				reports <- rep
 			}
 		})
@@ -111,9 +118,13 @@ func runRows(ctx context.Context, s *session.Session, store Store, o Options, ro
 			continue // drain, so that no worker is left behind
 		}
 		done = append(done, rep.Row)
+		writing.Lock()
 		failed = merge(s, store, o, rep, done, results)
+		writing.Unlock()
 		if failed != nil {
 			cancel()
+		} else if o.Merged != nil {
+			o.Merged(*s.Task(rep.Row.ID))
 		}
 	}
 	if failed != nil {
@@ -124,13 +135,13 @@ func runRows(ctx context.Context, s *session.Session, store Store, o Options, ro
 
 // work runs one row under its time limit. A row whose wave was cancelled
 // reports nothing: it stays pending and runs again.
-func work(ctx context.Context, o Options, t session.Task) (Report, bool) {
+func work(ctx context.Context, s *session.Session, o Options, t session.Task) (Report, bool) {
 	rowCtx, cancel := ctx, context.CancelFunc(func() {})
 	if o.RowTimeout > 0 {
 		rowCtx, cancel = context.WithTimeout(ctx, o.RowTimeout)
 	}
 	defer cancel()
-	rep := o.Work(rowCtx, t)
+	rep := o.Work(rowCtx, s, t)
 	if ctx.Err() != nil {
 		return Report{}, false
 	}
@@ -154,13 +165,7 @@ func merge(s *session.Session, store Store, o Options, rep Report, done []sessio
 	if rep.Keep != nil {
 		rep.Keep()
 	}
-	if err := store.Save(s); err != nil {
-		return err
-	}
-	if o.Merged != nil {
-		o.Merged(*t)
-	}
-	return nil
+	return store.Save(s)
 }
 
 // apply copies the lifecycle columns that the wave owns. A report that makes

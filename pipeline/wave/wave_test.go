@@ -76,7 +76,7 @@ func hypotheses(n int) *session.Session {
 	return s
 }
 
-func confirm(_ context.Context, t session.Task) Report {
+func confirm(_ context.Context, _ *session.Session, t session.Task) Report {
 	return Report{Row: session.Task{Status: session.Completed, Verdict: session.Confirmed, Findings: "found " + t.ID, EvidenceFor: "a.go:1 — it says so"}}
 }
 
@@ -85,11 +85,11 @@ func TestEveryRowIsMergedAndTheTemporaryFilesAreGone(t *testing.T) {
 	s, m := hypotheses(3), newMemory()
 	var kept, merged []string
 	err := Run(t.Context(), s, m, Options{Number: 1, Concurrency: 2,
-		Work: func(ctx context.Context, task session.Task) Report {
+		Work: func(ctx context.Context, _ *session.Session, task session.Task) Report {
 			if in := m.file("wave-1.csv"); !strings.Contains(in, "prev_context") || strings.Contains(in, "verdict") {
 				t.Errorf("wave-1.csv holds other than input columns: %q", in)
 			}
-			r := confirm(ctx, task)
+			r := confirm(ctx, nil, task)
 			r.Keep = func() { kept = append(kept, task.ID) }
 			return r
 		},
@@ -111,7 +111,7 @@ func TestEveryRowIsMergedAndTheTemporaryFilesAreGone(t *testing.T) {
 func TestWaveTwoDoesNotStartBeforeWaveOneIsMerged(t *testing.T) {
 	t.Parallel()
 	s := hypotheses(1)
-	err := Run(t.Context(), s, newMemory(), Options{Number: 2, Concurrency: 1, Work: func(context.Context, session.Task) Report {
+	err := Run(t.Context(), s, newMemory(), Options{Number: 2, Concurrency: 1, Work: func(context.Context, *session.Session, session.Task) Report {
 		t.Error("a row of wave 2 ran")
 		return Report{}
 	}})
@@ -128,7 +128,7 @@ func TestContextComesFromTheMasterTable(t *testing.T) {
 	}
 	s.Task("H1").Findings = "what the table says"
 	var got string
-	err := Run(t.Context(), s, m, Options{Number: 2, Concurrency: 1, Work: func(_ context.Context, task session.Task) Report {
+	err := Run(t.Context(), s, m, Options{Number: 2, Concurrency: 1, Work: func(_ context.Context, _ *session.Session, task session.Task) Report {
 		got = task.PrevContext
 		return Report{Row: session.Task{Status: session.Completed, FixResult: session.Fixed, Verified: "true"}}
 	}})
@@ -179,7 +179,7 @@ func TestARowOutOfTimeIsReportedWithThatReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := hypotheses(1)
 		err := Run(t.Context(), s, newMemory(), Options{Number: 1, Concurrency: 1, RowTimeout: time.Minute,
-			Work: func(ctx context.Context, _ session.Task) Report {
+			Work: func(ctx context.Context, _ *session.Session, _ session.Task) Report {
 				<-ctx.Done()
 				return Report{Row: session.Task{Status: session.Completed, Verdict: session.Inconclusive}}
 			}})
@@ -219,10 +219,10 @@ func TestAWaveThatIsKilledGoesOnWithThePendingRows(t *testing.T) {
 			var running, most atomic.Int32
 			done := 0
 			err := Run(ctx, s, m, Options{Number: 1, Concurrency: limit,
-				Work: func(ctx context.Context, task session.Task) Report {
+				Work: func(ctx context.Context, _ *session.Session, task session.Task) Report {
 					most.Store(max(most.Load(), running.Add(1)))
 					defer running.Add(-1)
-					return confirm(ctx, task)
+					return confirm(ctx, nil, task)
 				},
 				Merged: func(task session.Task) {
 					ended[task.ID]++
