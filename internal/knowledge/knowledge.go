@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,19 +73,18 @@ func (x *Redis) Learn(ctx context.Context, s *session.Session) error {
 			return fmt.Errorf("remember session %s: %w", s.ID, err)
 		}
 		key := x.key(s.Source.Repository, p.Test)
-		var names *redis.StringSliceCmd
+		var all *redis.MapStringStringCmd
 		_, err = x.rdb.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 			pipe.HSet(ctx, key, p.Session, data)
 			pipe.Expire(ctx, key, Keep)
-			names = pipe.HKeys(ctx, key)
+			all = pipe.HGetAll(ctx, key)
 			return nil
 		})
 		if err != nil {
 			return fmt.Errorf("remember session %s: %w", s.ID, err)
 		}
 		// Names begin with their date: the first are the oldest.
-		if old := names.Val(); len(old) > perTest {
-			slices.Sort(old)
+		if old := slices.Sorted(maps.Keys(all.Val())); len(old) > perTest {
 			if err := x.rdb.HDel(ctx, key, old[:len(old)-perTest]...).Err(); err != nil {
 				return fmt.Errorf("forget old sessions of %s: %w", p.Test, err)
 			}

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"net"
 	"os"
@@ -19,7 +20,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
+	"culprit/internal/budget"
 	"culprit/internal/index"
+	"culprit/internal/knowledge"
 	"culprit/internal/session"
 	"culprit/queue"
 	"culprit/queue/connect"
@@ -103,6 +106,39 @@ func useIndex(t *testing.T, rdb redis.UniversalClient) {
 	}
 }
 
+func useKnowledge(t *testing.T, rdb redis.UniversalClient) {
+	t.Helper()
+	x := knowledge.OpenRedis(rdb)
+	s := &session.Session{ID: "s", Result: session.ResultFlaky, Source: session.Source{Repository: "o/r"}, Symptom: session.Symptom{Failures: []session.Failure{{Test: "TestA"}}}}
+	for i := range 22 {
+		s.ID = fmt.Sprintf("s-%02d", i)
+		if err := x.Learn(t.Context(), s); err != nil {
+			t.Error(err)
+		}
+	}
+	s.ID = "now"
+	if past, err := x.Recall(t.Context(), s); err != nil || len(past) != 20 {
+		t.Error(len(past), err)
+	}
+}
+
+func useBudget(t *testing.T, rdb redis.UniversalClient) {
+	t.Helper()
+	l, scopes := budget.Open(rdb), []budget.Scope{budget.Session("s", budget.Amount{Tokens: 100})}
+	if err := l.Reserve(t.Context(), "c", budget.Amount{Tokens: 60}, budget.Amount{}, scopes); err != nil {
+		t.Error(err)
+	}
+	if err := l.Reserve(t.Context(), "d", budget.Amount{Tokens: 60}, budget.Amount{}, scopes); err == nil {
+		t.Error("the limit is passed")
+	}
+	if err := l.Settle(t.Context(), "c", budget.Amount{Tokens: 20}, scopes); err != nil {
+		t.Error(err)
+	}
+	if used, err := l.Used(t.Context(), scopes[0]); err != nil || used.Tokens != 20 {
+		t.Error(used, err)
+	}
+}
+
 // Three nodes share the slots. That every operation of a queue stays in one
 // slot is what the conformance suite shows here.
 func TestAClusterCarriesTheQueue(t *testing.T) {
@@ -151,6 +187,8 @@ func TestAClusterCarriesTheQueue(t *testing.T) {
 	}
 	worksOff(t, rdb)
 	useIndex(t, rdb)
+	useKnowledge(t, rdb)
+	useBudget(t, rdb)
 	t.Run("conformance", func(t *testing.T) { queuetest.Run(t, rdb) })
 	for i, c := range nodes {
 		if n, err := c.DBSize(t.Context()).Result(); err != nil || n == 0 {

@@ -9,6 +9,12 @@
 -- settle: tokens micros. Returns {}.
 local call, op = KEYS[1], ARGV[1]
 
+-- add counts an amount in a scope.
+local function add(scope, unit, amount)
+  local used = tonumber(redis.call('HGET', scope, unit) or '0')
+  redis.call('HSET', scope, unit, string.format('%.0f', used + amount))
+end
+
 if op == 'settle' then
   local held = redis.call('GET', call)
   if not held then return {} end
@@ -17,8 +23,8 @@ if op == 'settle' then
   for i = 2, #KEYS do
     -- A scope whose time is over is not brought back.
     if redis.call('EXISTS', KEYS[i]) == 1 then
-      redis.call('HINCRBY', KEYS[i], 'tokens', tonumber(ARGV[2]) - tonumber(tokens))
-      redis.call('HINCRBY', KEYS[i], 'micros', tonumber(ARGV[3]) - tonumber(micros))
+      add(KEYS[i], 'tokens', tonumber(ARGV[2]) - tonumber(tokens))
+      add(KEYS[i], 'micros', tonumber(ARGV[3]) - tonumber(micros))
     end
   end
   return {}
@@ -37,8 +43,8 @@ for i = 2, #KEYS do
   end
 end
 for i = 2, #KEYS do
-  redis.call('HINCRBY', KEYS[i], 'tokens', ARGV[2])
-  redis.call('HINCRBY', KEYS[i], 'micros', ARGV[3])
+  add(KEYS[i], 'tokens', want.tokens)
+  add(KEYS[i], 'micros', want.micros)
   redis.call('EXPIRE', KEYS[i], ARGV[6 + (i - 2) * 3 + 3])
 end
 redis.call('SET', call, ARGV[2] .. ' ' .. ARGV[3], 'EX', ARGV[6])
