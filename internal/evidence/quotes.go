@@ -40,12 +40,18 @@ const leastQuote = 4
 
 // CheckQuotes looks every quote up in the tree and keeps those that are there.
 // read returns a file; a missing one matches fs.ErrNotExist. Spaces do not
-// count. The error is one of reading, never about a quote.
+// count. A path that is not written as git has it is no file's. The error is one
+// of reading, never about a quote.
 func CheckQuotes(quotes []Quote, read func(path string) ([]byte, error)) (kept []Quote, struck []Struck, err error) {
 	for _, q := range quotes {
 		want := squeeze(q.Text)
 		if len(want) < leastQuote {
 			struck = append(struck, Struck{session.Location(q.Path, q.Line), "it quotes nothing that could be looked up"})
+			continue
+		}
+		q.Path = strings.TrimPrefix(strings.TrimSpace(q.Path), "./")
+		if !fs.ValidPath(q.Path) {
+			struck = append(struck, Struck{fmt.Sprintf("%.100q", q.Path), "it is no path of the repository"})
 			continue
 		}
 		data, err := read(q.Path)
