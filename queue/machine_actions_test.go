@@ -375,6 +375,7 @@ func (m *machine) fallBack(rt *rapid.T) {
 		rt.Fatal(err)
 	}
 	m.known, m.kept = m.kept.known, nil
+	m.offers = true // what comes back so is found by the next look
 	// It takes time; fences follow it.
 	m.clock.Advance(time.Second)
 }

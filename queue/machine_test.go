@@ -27,6 +27,8 @@ type machine struct {
 	clock  *queuetest.Clock
 	limits queue.Limits
 	ageing time.Duration
+	bell   *queuetest.Bell
+	offers bool // at the last check a worker could have claimed a job in the line
 
 	known
 	hand    []*queue.Claim // claims that somebody believes to have
@@ -81,6 +83,10 @@ func newMachine(rt *rapid.T, rdb *redis.Client, limits queue.Limits) *machine {
 		rt.Fatal(err)
 	}
 	m.Queue = q
+	if m.bell, err = queuetest.Listen(m.ctx, rdb, m.prefix); err != nil {
+		rt.Fatal(err)
+	}
+	rt.Cleanup(func() { _ = m.bell.Close() })
 	for _, tr := range queue.Transitions() {
 		m.edges[[2]queue.State{tr.From, tr.To}] = true
 	}
@@ -173,6 +179,24 @@ func (m *machine) check(rt *rapid.T) {
 	}
 	if s.ToReport != len(m.untold) || s.Paused != m.paused {
 		rt.Fatalf("%d ends to tell and paused is %t, statistics say %d and %t", len(m.untold), m.paused, s.ToReport, s.Paused)
+	}
+	m.wakes(rt)
+}
+
+// wakes checks that workers were told if none could get a job before and one can
+// now: those who went idle look again.
+func (m *machine) wakes(rt *rapid.T) {
+	heard, err := m.bell.Heard(m.ctx)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	before := m.offers
+	m.offers = false
+	for _, info := range m.jobs {
+		m.offers = m.offers || !m.paused && info.State == queue.Queued && !m.full(info.Repository, info.Installation)
+	}
+	if m.offers && !before && !slices.Contains(heard, "job") {
+		rt.Fatalf("a job can be claimed that could not before, and workers heard %q", heard)
 	}
 }
 

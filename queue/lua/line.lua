@@ -10,7 +10,11 @@ local limit = {repository = tonumber(ARGV[3]), installation = tonumber(ARGV[4]),
 --   at       its place in groups:<inst> or insts, nil: it has none
 --   head, turn  of a group: member and score of the first of ready:<group>,
 --            nil: none of its jobs waits
-local lines, unsettled, opened = {}, {}, {}
+local lines, unsettled = {}, {}
+
+-- opened maps groups and installations that have a place since this script to
+-- their installation: of their jobs one may be claimed that could not be before.
+local opened = {}
 
 local function line(name)
   local l = lines[name]
@@ -58,6 +62,7 @@ local function settle_inst(inst, i, first)
   if at == i.at then return end
   if at then
     call('ZADD', base .. 'insts', int(at), inst)
+    if not i.at then opened[i] = i end
   else
     call('ZREM', base .. 'insts', inst)
   end
@@ -81,7 +86,7 @@ local function settle(group, second)
       call('ZREM', base .. 'groups:' .. inst, group)
     end
     if not g.at then
-      i.placed, i.dirty = i.placed + 1, true
+      i.placed, i.dirty, opened[g] = i.placed + 1, true, i
     elseif not at then
       i.placed, i.dirty = i.placed - 1, true
     end
@@ -96,15 +101,11 @@ local function settle(group, second)
     if at and (at < other.at or at == other.at and group < second) then first = group end
   end
   settle_inst(inst, i, first)
-  return at and i.at
 end
 
--- settle_all settles the groups of all jobs that were moved. Whose job may be
--- claimed that could not be before is in opened.
+-- settle_all settles the groups of all jobs that were moved.
 local function settle_all()
-  for group in pairs(unsettled) do
-    if settle(group) then opened[group] = true end
-  end
+  for group in pairs(unsettled) do settle(group) end
 end
 
 -- join and leave are about a job that waits. One behind others changes nothing
@@ -150,8 +151,8 @@ end
 
 function flush_lines()
   settle_all()
-  for group in pairs(opened) do
-    if line('g:' .. group).at and line('i:' .. string.match(group, '^[^\t]*')).at then wake('job') end
+  for l, i in pairs(opened) do
+    if l.at and i.at then wake('job') end
   end
   opened = {}
   if freed and limit.total >= 0 and not total_full() then wake('job') end

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -25,18 +26,43 @@ type fixture struct {
 	t     *testing.T
 	clock *Clock
 	opts  queue.Options
+	bell  *Bell
 }
 
 func newFixture(t *testing.T, rdb redis.UniversalClient) *fixture {
 	t.Helper()
 	f := &fixture{t: t, clock: NewClock()}
 	f.opts = queue.Options{Redis: rdb, Prefix: Prefix(), Now: f.clock.Now}
-	q, err := queue.Open(t.Context(), f.opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Queue = q
+	f.reopen()
+	bell, err := Listen(t.Context(), rdb, f.opts.Prefix)
+	f.ok(err)
+	f.bell = bell
+	t.Cleanup(func() { f.ok(bell.Close()) })
 	return f
+}
+
+// reopen gives the queue the fixture's options.
+func (f *fixture) reopen() {
+	f.t.Helper()
+	q, err := queue.Open(f.ctx(), f.opts)
+	f.ok(err)
+	f.Queue = q
+}
+
+// heard returns what was published since it was asked last.
+func (f *fixture) heard() []string {
+	f.t.Helper()
+	heard, err := f.bell.Heard(f.ctx())
+	f.ok(err)
+	return heard
+}
+
+// woken checks whether workers were told of a job.
+func (f *fixture) woken(want bool) {
+	f.t.Helper()
+	if heard := f.heard(); slices.Contains(heard, "job") != want {
+		f.t.Fatalf("heard %q, want word of a job: %t", heard, want)
+	}
 }
 
 func (f *fixture) ctx() context.Context { return f.t.Context() }
@@ -122,7 +148,7 @@ func (f *fixture) reports(want ...string) {
 // Run checks that a Redis carries a queue as it must.
 func Run(t *testing.T, rdb redis.UniversalClient) {
 	for _, group := range []map[string]func(*fixture){
-		enqueueCases, leaseCases, endCases, controlCases, orderCases, findCases, lateCases,
+		enqueueCases, leaseCases, endCases, controlCases, orderCases, findCases, lateCases, wakeCases,
 	} {
 		for name, check := range group {
 			t.Run(name, func(t *testing.T) {
