@@ -141,6 +141,14 @@ local function get(id, fields)
   return h
 end
 
+-- evicted takes a job whose hash Redis dropped out of a set. CheckServer refuses
+-- servers that do so; on others one lost job must not stand in the way of those
+-- that are there.
+local function evicted(id, set)
+  call('ZREM', base .. set, id)
+  count('evicted')
+end
+
 local function touch(h)
   if not h.changed then
     h.changed, h.cleared = {}, {}

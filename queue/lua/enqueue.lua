@@ -82,15 +82,17 @@ local function enqueue(job)
     count('duplicate')
     return 'duplicate ' .. seen
   end
-  local twin = job.key ~= '' and known('k:' .. job.key)
-  if twin then return merge(job, get(twin)) end
+  local same = twin(job.key)
+  if same then return merge(job, same) end
 
   local answer = 'enqueued ' .. id
   if job.ref ~= '' then
     local older = {}
     for other in string.gmatch(known('r:' .. job.ref) or '', '%S+') do
       local h = get(other)
-      if h.sha ~= job.sha then
+      if not h.state then
+        without('r:' .. job.ref, other) -- evicted
+      elseif h.sha ~= job.sha then
         if job.reftime ~= '' and h.reftime ~= '' and tonumber(job.reftime) < tonumber(h.reftime) then
           remember(job, other)
           count('stale')

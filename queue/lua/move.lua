@@ -47,6 +47,15 @@ local function move(h, to, score, why)
   end
 end
 
+-- twin returns the job of this Key that has not ended.
+local function twin(key)
+  local id = key ~= '' and known('k:' .. key)
+  if not id then return nil end
+  local h = get(id)
+  if h.state then return h end
+  note('k:' .. key, false) -- evicted
+end
+
 local function link(h)
   if h.key ~= '' then note('k:' .. h.key, h.id) end
   if h.ref ~= '' then with('r:' .. h.ref, h.id) end

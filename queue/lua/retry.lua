@@ -6,8 +6,8 @@ if not h.state then return {'none'} end
 if h.state == 'queued' then return {'ok', 'queued'} end
 if h.state == 'running' then return {'state', 'running', ''} end
 if terminal[h.state] then
-  local twin = h.key ~= '' and known('k:' .. h.key)
-  if twin then return {'state', h.state, 'job ' .. twin .. ' is on the same already'} end
+  local same = twin(h.key)
+  if same then return {'state', h.state, 'job ' .. same.id .. ' is on the same already'} end
   call('ZREM', base .. 'reports', id)
   call('ZREM', base .. 'expiring', id)
   clear(h, 'attempt', 'crashes', 'row', 'step', 'stop', 'by', 'reported', 'reporter', 'reports', 'summary', 'reason')

@@ -1,7 +1,9 @@
 -- unclaim: token. Gives back what a claim took whose answer was lost.
 for id in string.gmatch(known('c:' .. ARGV[6]) or '', '%S+') do
   local h = get(id)
-  if h.stop then
+  if not h.state then
+    without('c:' .. ARGV[6], id) -- evicted; reap does the rest
+  elseif h.stop then
     finish(h, h.stop, h.reason)
   else
     move(h, 'queued', nil, 'the claim was not answered')

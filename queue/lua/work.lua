@@ -70,7 +70,12 @@ end
 local function bring_due()
   for _, state in ipairs({'retrying', 'snoozed'}) do
     for _, id in ipairs(call('ZRANGEBYSCORE', base .. 'state:' .. state, '-inf', stamp, 'LIMIT', '0', '50')) do
-      move(get(id), 'queued', nil, 'due')
+      local h = get(id)
+      if h.state then
+        move(h, 'queued', nil, 'due')
+      else
+        evicted(id, 'state:' .. state)
+      end
     end
   end
   flush_moves()
@@ -117,12 +122,9 @@ local function take()
         settle(group, second or false)
         return h
       end
-      -- Its hash was evicted: CheckServer refuses such servers. One lost job
-      -- must not block all others.
       h.prio, h.group = string.sub(g.head, 1, 1), group
       leave(h, g)
-      call('ZREM', base .. 'state:queued', h.id)
-      count('evicted')
+      evicted(h.id, 'state:queued')
       settle(group, second or false)
     end
   end

@@ -148,7 +148,7 @@ func (f *fixture) reports(want ...string) {
 // Run checks that a Redis carries a queue as it must.
 func Run(t *testing.T, rdb redis.UniversalClient) {
 	for _, group := range []map[string]func(*fixture){
-		enqueueCases, leaseCases, endCases, controlCases, orderCases, findCases, lateCases, wakeCases,
+		enqueueCases, leaseCases, endCases, controlCases, orderCases, findCases, lateCases, wakeCases, evictedCases,
 	} {
 		for name, check := range group {
 			t.Run(name, func(t *testing.T) {
