@@ -17,7 +17,7 @@ import (
 
 // pure packages do no I/O of their own: they may not start programs or open
 // network connections.
-var pure = []string{"command", "evidence", "toolchain", "workflow", "patch", "redact", "report", "experiment/search", "experiment/ddmin", "experiment/rate", "agent/roster"}
+var pure = []string{"command", "strictyaml", "evidence", "toolchain", "workflow", "patch", "redact", "report", "experiment/search", "experiment/ddmin", "experiment/rate", "agent/roster"}
 
 // allowed says for each of our packages which of ours it may import ("x/..."
 // includes sub-packages). A package that is not listed fails the test: whoever
@@ -46,7 +46,8 @@ var allowed = map[string][]string{
 	"internal/agent/tools":         {"internal/session", "internal/patch"},
 	"internal/conformance":         {"internal/githubtest", "internal/requiretest"},
 	"internal/conformance/install": {"internal/conformance"},
-	"internal/config":              {"internal/session", "internal/agent/roster", "internal/egress", "queue/connect"},
+	"internal/strictyaml":          {},
+	"internal/config":              {"internal/session", "internal/strictyaml", "internal/agent/roster", "internal/egress", "queue/connect"},
 	"internal/telemetry":           {"queue"},
 	"queue":                        {},
 	"queue/connect":                {},

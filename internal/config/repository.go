@@ -1,7 +1,9 @@
 package config
 
 import (
-	"time"
+	"slices"
+
+	"culprit/internal/strictyaml"
 )
 
 // RepositoryFile is where a repository keeps its settings. It is read from the
@@ -45,7 +47,36 @@ type RepositoryFix struct {
 }
 
 // A Duration is written as 90s, 10m or 2h.
-type Duration time.Duration
+type Duration = strictyaml.Duration
+
+// A Problem is one thing that is wrong with a settings file.
+type Problem = strictyaml.Problem
+
+// MaxRepositoryFile is the largest settings file that is read, in bytes.
+const MaxRepositoryFile = 64 << 10
+
+// ReadRepository reads a settings file over what base sets: an organisation's
+// defaults, then the repository's own. Lists replace, except for protected
+// paths, which add up. All problems are reported at once; with any, the result
+// must not be used.
+func ReadRepository(data []byte, base Repository) (Repository, []Problem) {
+	out := base
+	if problems := strictyaml.Read(data, MaxRepositoryFile, &out); len(problems) > 0 {
+		return base, problems
+	}
+	for _, p := range base.Fix.Protected {
+		if !slices.Contains(out.Fix.Protected, p) {
+			out.Fix.Protected = append(slices.Clip(out.Fix.Protected), p)
+		}
+	}
+	return out, nil
+}
+
+// RepositorySchema is the JSON Schema of RepositoryFile, for editors.
+func RepositorySchema() []byte { return strictyaml.Schema[Repository]("Culprit: " + RepositoryFile) }
+
+// RepositoryMarkdown is the table of docs/repository.md.
+func RepositoryMarkdown() string { return strictyaml.Markdown[Repository]() }
 
 // CISessions reports whether red CI of a branch starts a session.
 func (r Repository) CISessions(branch string, match func(pattern, branch string) bool) (why string, ok bool) {

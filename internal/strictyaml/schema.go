@@ -1,4 +1,4 @@
-package config
+package strictyaml
 
 import (
 	"encoding/json"
@@ -7,12 +7,15 @@ import (
 	"strings"
 )
 
-// RepositorySchema is the JSON Schema (draft 2020-12) of RepositoryFile, for
-// editors.
-func RepositorySchema() []byte {
-	s := schemaOf(reflect.TypeFor[Repository](), "")
+// Schema is the JSON Schema (draft 2020-12) of files that Read reads into a T,
+// for editors. required names keys of its top mapping that must be there.
+func Schema[T any](title string, required ...string) []byte {
+	s := schemaOf(reflect.TypeFor[T](), "")
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	s["title"] = "Culprit: " + RepositoryFile
+	s["title"] = title
+	if len(required) > 0 {
+		s["required"] = required
+	}
 	out, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		panic("encode schema: " + err.Error()) // texts and numbers always encode
@@ -35,6 +38,9 @@ func schemaOf(t reflect.Type, tag reflect.StructTag) map[string]any {
 		properties := map[string]any{}
 		for i := range t.NumField() {
 			f := t.Field(i)
+			if f.Type == reflect.TypeFor[Line]() {
+				continue
+			}
 			properties[f.Tag.Get("yaml")] = schemaOf(f.Type, f.Tag)
 		}
 		s["type"], s["properties"], s["additionalProperties"] = "object", properties, false
@@ -52,8 +58,9 @@ func schemaOf(t reflect.Type, tag reflect.StructTag) map[string]any {
 	return s
 }
 
-// RepositoryMarkdown is the table of docs/repository.md.
-func RepositoryMarkdown() string {
+// Markdown is the table of keys for people. In keys of a list of mappings stands
+// [] for the entry.
+func Markdown[T any]() string {
 	var b strings.Builder
 	b.WriteString("| setting | what it is | example |\n|---|---|---|\n")
 	var walk func(t reflect.Type, name string)
@@ -61,8 +68,14 @@ func RepositoryMarkdown() string {
 		for i := range t.NumField() {
 			f := t.Field(i)
 			key := join(name, f.Tag.Get("yaml"))
-			if f.Type.Kind() == reflect.Struct {
+			switch {
+			case f.Type == reflect.TypeFor[Line]():
+				continue
+			case f.Type.Kind() == reflect.Struct:
 				walk(f.Type, key)
+				continue
+			case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct:
+				walk(f.Type.Elem(), key+"[]")
 				continue
 			}
 			doc := f.Tag.Get("doc")
@@ -72,6 +85,6 @@ func RepositoryMarkdown() string {
 			fmt.Fprintf(&b, "| `%s` | %s | `%s` |\n", key, doc, f.Tag.Get("example"))
 		}
 	}
-	walk(reflect.TypeFor[Repository](), "")
+	walk(reflect.TypeFor[T](), "")
 	return b.String()
 }

@@ -1,4 +1,18 @@
-package config
+// Package strictyaml reads a YAML file into a Go struct whose tags are the
+// whole table of what may stand in it: they name each key, explain it, and say
+// what its value may be. Reading, checking, the JSON Schema for editors and the
+// table for people are made from the same tags, so that they cannot differ.
+//
+// It is strict, and says everything at once: an unknown key, a key that stands
+// twice, a value of the wrong kind or out of bounds are problems with their
+// line. Anchors and aliases are refused, so that a small file cannot become a
+// large value. Files may be hostile: what is quoted from them is made printable.
+//
+// Tags: yaml (the key), doc and example (for people), enum (the texts that are
+// allowed), min and max (bounds of a number, of a text's bytes, of a list's
+// length; 0 and 1024 without them). A field of type Line is no key: it is set
+// to the line on which its mapping begins.
+package strictyaml
 
 import (
 	"errors"
@@ -13,10 +27,13 @@ import (
 	yaml "go.yaml.in/yaml/v4"
 )
 
-// MaxRepositoryFile is the largest settings file that is read, in bytes.
-const MaxRepositoryFile = 64 << 10
+// A Duration is written as 90s, 10m or 2h.
+type Duration time.Duration
 
-// A Problem is one thing that is wrong with a settings file.
+// A Line is the line, from 1, on which the mapping of its struct begins.
+type Line int
+
+// A Problem is one thing that is wrong with a file.
 type Problem struct {
 	Line int // from 1
 	Text string
@@ -24,48 +41,42 @@ type Problem struct {
 
 func (p Problem) String() string { return fmt.Sprintf("line %d: %s", p.Line, p.Text) }
 
-// ReadRepository reads a settings file over what base sets: an organisation's
-// defaults, then the repository's own. Lists replace, except for protected
-// paths, which add up. All problems are reported at once; with any, the result
-// must not be used.
-func ReadRepository(data []byte, base Repository) (Repository, []Problem) {
+// Read reads a file of at most limit bytes into into, a pointer to a struct:
+// what the file does not set stays as it is there. Lists replace. All problems
+// come at once, in the order of their lines; with any, into must not be used.
+func Read(data []byte, limit int, into any) []Problem {
 	switch {
-	case len(data) > MaxRepositoryFile:
-		return base, []Problem{{1, fmt.Sprintf("the file has %d bytes; at most %d are read", len(data), MaxRepositoryFile)}}
+	case len(data) > limit:
+		return []Problem{{1, fmt.Sprintf("the file has %d bytes; at most %d are read", len(data), limit)}}
 	case !utf8.Valid(data):
-		return base, []Problem{{1, "the file is not UTF-8"}}
+		return []Problem{{1, "the file is not UTF-8"}}
 	}
 	var documents []yaml.Node
 	if err := yaml.Load(data, &documents, yaml.WithAllDocuments()); err != nil {
-		return base, []Problem{syntaxProblem(err)}
+		return []Problem{syntaxProblem(err)}
 	}
 	if len(documents) > 1 {
-		return base, []Problem{{documents[1].Line, "there is a second document; want one"}}
+		return []Problem{{documents[1].Line, "there is a second document; want one"}}
 	}
-	out := base
-	protected := slices.Clone(base.Fix.Protected)
 	if len(documents) == 0 {
-		return out, nil
+		return nil
 	}
 	root := &documents[0]
 	if root.Kind == yaml.DocumentNode {
 		if len(root.Content) == 0 {
-			return out, nil
+			return nil
 		}
 		root = root.Content[0]
 	}
 	var r reader
-	r.read(root, reflect.ValueOf(&out).Elem(), "", "")
-	for _, p := range protected {
-		if !slices.Contains(out.Fix.Protected, p) {
-			out.Fix.Protected = append(out.Fix.Protected, p)
-		}
-	}
-	if len(r.problems) > 0 {
-		slices.SortStableFunc(r.problems, func(a, b Problem) int { return a.Line - b.Line })
-		return base, r.problems
-	}
-	return out, nil
+	r.read(root, reflect.ValueOf(into).Elem(), "", "")
+	Sort(r.problems)
+	return r.problems
+}
+
+// Sort brings problems in the order of their lines.
+func Sort(problems []Problem) {
+	slices.SortStableFunc(problems, func(a, b Problem) int { return a.Line - b.Line })
 }
 
 func syntaxProblem(err error) Problem {
@@ -131,6 +142,11 @@ func (r *reader) mapping(n *yaml.Node, v reflect.Value, name string) {
 	if n.Kind != yaml.MappingNode {
 		r.problem(n, "%swant settings, as in `%s`", prefix(name), "key: value")
 		return
+	}
+	for i := range v.NumField() {
+		if v.Field(i).Type() == reflect.TypeFor[Line]() {
+			v.Field(i).SetInt(int64(n.Line))
+		}
 	}
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -205,7 +221,7 @@ func bounds(tag reflect.StructTag) (low, high int) {
 
 func fieldOf(t reflect.Type, key string) (reflect.StructField, bool) {
 	for i := range t.NumField() {
-		if f := t.Field(i); f.Tag.Get("yaml") == key {
+		if f := t.Field(i); f.Tag.Get("yaml") == key && f.Type != reflect.TypeFor[Line]() {
 			return f, true
 		}
 	}
@@ -215,7 +231,9 @@ func fieldOf(t reflect.Type, key string) (reflect.StructField, bool) {
 func keysOf(t reflect.Type) []string {
 	var out []string
 	for i := range t.NumField() {
-		out = append(out, t.Field(i).Tag.Get("yaml"))
+		if f := t.Field(i); f.Type != reflect.TypeFor[Line]() {
+			out = append(out, f.Tag.Get("yaml"))
+		}
 	}
 	return out
 }
