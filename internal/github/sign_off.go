@@ -74,9 +74,12 @@ func (r *Repo) get(ctx context.Context, op, path string, into any) error {
 	return r.wrap(op, err)
 }
 
-// ifThere forgives what is not there.
+// ifThere forgives what is not there, and what a plan does not have: protection
+// and rulesets of a private repository are not part of GitHub Free, whose answer
+// is "Upgrade to GitHub Pro or make this repository public to enable this feature."
 func ifThere(err error) error {
-	if errors.Is(err, ErrNotFound) {
+	var e *Error
+	if errors.Is(err, ErrNotFound) || errors.As(err, &e) && e.Status == http.StatusForbidden && strings.HasPrefix(e.Message, "Upgrade to GitHub ") {
 		return nil
 	}
 	return err

@@ -1,8 +1,11 @@
 package github_test
 
 import (
+	"errors"
+	"net/http"
 	"testing"
 
+	"culprit/internal/github"
 	"culprit/internal/githubtest"
 )
 
@@ -44,5 +47,35 @@ func TestSignOffIsDemandedWhereGitHubEnforcesIt(t *testing.T) {
 	r.SignOff = true
 	if got, err := r.DemandsSignOff(t.Context(), ""); err != nil || !got {
 		t.Errorf("web_commit_signoff_required: %t, %v", got, err)
+	}
+}
+
+func TestWhatThePlanDoesNotHaveDemandsNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.repo()
+	check(t, w.gh.CreateBranch(full, "ann", "topic", w.head))
+	const branch, rules = "/repos/{owner}/{repo}/branches/{branch}", "/repos/{owner}/{repo}/rules/branches/{branch}"
+	for name, tt := range map[string]struct {
+		route string
+		fault githubtest.Fault
+		want  error
+	}{
+		"rulesets are not on the plan":        {rules, githubtest.NotOnPlan(), nil},
+		"protection is not on the plan":       {branch, githubtest.NotOnPlan(), nil},
+		"an old server knows no rulesets":     {rules, githubtest.Fault{Status: http.StatusNotFound}, nil},
+		"the App may not read":                {rules, githubtest.Fault{Status: http.StatusForbidden, Body: `{"message":"Resource not accessible by integration","status":"403"}`}, github.ErrForbidden},
+		"the limit of the hour is used up":    {rules, githubtest.SecondaryRateLimit(http.StatusForbidden, 0), github.ErrTransient},
+		"the installation has been suspended": {branch, githubtest.Fault{Status: http.StatusForbidden, Body: `{"message":"This installation has been suspended","status":"403"}`}, github.ErrGone},
+	} {
+		in := w.gh.Inject(tt.fault.On(http.MethodGet, tt.route))
+		got, err := r.DemandsSignOff(t.Context(), "topic")
+		in.Remove()
+		if got || !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) {
+			t.Errorf("%s: %t, %v; want %v", name, got, err, tt.want)
+		}
+		if in.Hits() == 0 {
+			t.Errorf("%s: nobody asked", name)
+		}
 	}
 }

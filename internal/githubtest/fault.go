@@ -59,6 +59,15 @@ func SecondaryRateLimit(status int, retryAfter time.Duration) Fault {
 	}
 }
 
+// NotOnPlan is the answer about protection and rulesets of a private repository
+// whose owner has GitHub Free.
+func NotOnPlan() Fault {
+	return Fault{
+		Status: http.StatusForbidden,
+		Body:   `{"message":"Upgrade to GitHub Pro or make this repository public to enable this feature.","documentation_url":"https://docs.github.com/rest/repos/rules#get-rules-for-a-branch","status":"403"}`,
+	}
+}
+
 // BadGateway is the HTML page that GitHub's proxies answer with.
 func BadGateway() Fault {
 	return Fault{
