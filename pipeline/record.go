@@ -60,6 +60,9 @@ func publish(ctx context.Context, e *env) (Outcome, error) {
 		if err := e.Store.Save(s); err != nil {
 			return nil, err
 		}
+		if r != nil && r.Commit == "" {
+			return Advance{}, nil // what is not on the branch is not shown
+		}
 		s.NextStep = nextStep(s)
 	}
 	if err := e.Publisher.Final(ctx, s); err != nil {

@@ -98,33 +98,29 @@ func (x *reviewing) endRound(ctx context.Context) error {
 	if r == nil || r.Replied {
 		return nil
 	}
+	pr, err := x.repo.PullRequest(ctx, s.Published.PR)
+	if err != nil && !errors.Is(err, github.ErrNotFound) {
+		return err
+	}
+	if (err != nil || pr.State != "open") && r.Commit == "" { // nobody waits for it any more
+		if r.Way != "" {
+			s.Abandon(r, session.ReplyCutShort, "the pull request was closed")
+			s.State = session.StateDone
+		}
+		return x.replied(ctx, r)
+	}
 	if !s.Done() {
-		pr, err := x.repo.PullRequest(ctx, s.Published.PR)
-		if err != nil {
-			return err
-		}
-		if pr.State != "open" { // nobody waits for it any more
-			s.CutShort("the pull request was closed")
-			return x.replied(ctx, r)
-		}
 		if err := x.investigate(ctx, x.claim, x.repo, x.folder, s, x.log); err != nil {
 			return err
 		}
 	}
-	if r.Way != "" && s.Result != session.ResultFixed || r.Proved && r.Commit == "" {
-		// A limit or a person's error ended it, or the branch was moved.
-		kind, why := session.ReplyCutShort, s.Reason
-		if r.Proved {
-			kind, why = session.ReplyMoved, ""
-			if r.Refused != "" {
-				kind, why = session.ReplyCutShort, "the repository refused the push ("+r.Refused+")"
-			}
-			for i := range r.Remarks {
-				r.Remarks[i].Answer = session.Reply{}
-			}
-		}
-		r.Answer(kind, why)
-		s.PutBack(r)
+	switch {
+	case r.Way != "" && s.Result != session.ResultFixed: // a limit or a person's error ended it
+		s.Abandon(r, session.ReplyCutShort, s.Reason)
+	case r.Proved && r.Commit == "" && r.Refused != "":
+		s.Abandon(r, session.ReplyCutShort, r.Refused)
+	case r.Proved && r.Commit == "":
+		s.Abandon(r, session.ReplyMoved, "")
 	}
 	if err := replyTo(ctx, x.repo, s, x.fence(x.claim)); err != nil {
 		return err
@@ -209,6 +205,9 @@ func (x *reviewing) nextRound(ctx context.Context) (bool, error) {
 			return false, err
 		}
 	}
+	if v.Asked && s.Round().Head != pr.HeadSHA && v.Tried() < x.cfg.ReviewRounds {
+		v.Asked = false // the person did something, and the answers may be others now
+	}
 	if v.Asked { // and was told so
 		for _, m := range remarks {
 			v.Handled = append(v.Handled, m.ID)
@@ -216,7 +215,7 @@ func (x *reviewing) nextRound(ctx context.Context) (bool, error) {
 		remarks = nil
 	}
 	if len(remarks) == 0 {
-		if v.State != before.State || v.By != before.By || len(v.Handled) != len(before.Handled) {
+		if v.State != before.State || v.By != before.By || v.Asked != before.Asked || len(v.Handled) != len(before.Handled) {
 			return false, x.show(ctx)
 		}
 		return false, nil
@@ -233,15 +232,20 @@ func (x *reviewing) begin(pr *github.PullRequest, remarks []session.Remark) {
 		N: len(v.Rounds) + 1, Began: x.now().UTC(), Head: pr.HeadSHA, Remarks: remarks,
 		Fix: s.Fix, Confirmation: s.Confirmation, Rejected: slices.Clone(s.Rejected),
 	}
-	// The same again, and nothing new beside it: nobody is argued with.
-	repeated := 0
+	// The same again, and nothing else is asked for: nobody is argued with.
+	asked, repeated := 0, 0
 	for i := range r.Remarks {
-		if m := &r.Remarks[i]; v.Repeats(*m, pr.HeadSHA) {
+		m := &r.Remarks[i]
+		if m.Answer.Kind != "" || !m.Asks() {
+			continue
+		}
+		asked++
+		if v.Repeats(*m, pr.HeadSHA) {
 			m.Answer.Kind = session.ReplyRepeated
 			repeated++
 		}
 	}
-	v.Asked = repeated == len(r.Remarks)
+	v.Asked = asked > 0 && repeated == asked
 	way := session.RoundWay("")
 	for _, m := range r.Remarks {
 		switch {

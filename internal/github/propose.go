@@ -15,7 +15,8 @@ import (
 // Propose publishes the verified fix: a branch by Push and a pull request from
 // it, found by its branch or made. A pull request that a person closed or
 // merged is left as it is. What keeps the pull request from being opened, when
-// trying again would not help, is noted in the session and is no error.
+// trying again would not help, is noted in the session and is no error; of a
+// round of its review, in the round.
 func (p *Publisher) Propose(ctx context.Context, s *session.Session) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -33,6 +34,9 @@ func (p *Publisher) Propose(ctx context.Context, s *session.Session) error {
 		return r.ifGone(ctx, err)
 	}
 	open := slices.IndexFunc(prs, func(pr *PullRequest) bool { return pr.State == "open" })
+	if round := s.OpenRound(); round != nil {
+		return r.ifGone(ctx, p.proposeRound(ctx, s, round, prs, open))
+	}
 	if open < 0 && len(prs) > 0 {
 		pr := prs[0]
 		s.Published.Branch, s.Published.PR, s.Published.PRURL = branch, pr.Number, pr.HTMLURL
@@ -47,11 +51,13 @@ func (p *Publisher) Propose(ctx context.Context, s *session.Session) error {
 		noteOnce(s, "No fix pull request was opened: the code is a fork's, where the App cannot push. The patch is in the session folder.")
 		return nil
 	}
-	base, err := p.baseOf(ctx, s)
-	if err != nil {
-		return r.ifGone(ctx, err)
+	base := ""
+	if open < 0 {
+		if base, err = p.baseOf(ctx, s); err != nil {
+			return r.ifGone(ctx, err)
+		}
 	}
-	if base == "" {
+	if open < 0 && base == "" {
 		noteOnce(s, "No fix pull request was opened: the branch that failed does not exist any more.")
 		return nil
 	}
@@ -91,9 +97,6 @@ func (p *Publisher) baseOf(ctx context.Context, s *session.Session) (string, err
 
 // push makes the fix branch unless it has the session's commit already.
 func (p *Publisher) push(ctx context.Context, s *session.Session, branch string) error {
-	if r := s.OpenRound(); r != nil {
-		return p.pushRound(ctx, s, r)
-	}
 	if s.Published.FixCommit != "" {
 		head, err := p.cfg.Repo.BranchHead(ctx, branch)
 		if err != nil {
@@ -119,11 +122,28 @@ func (p *Publisher) push(ctx context.Context, s *session.Session, branch string)
 	return nil
 }
 
-// pushRound puts what a round of the review made on top of the branch.
-func (p *Publisher) pushRound(ctx context.Context, s *session.Session, r *session.Round) error {
-	if r.Commit != "" {
+// proposeRound puts what a round of the review made on top of the branch, and
+// brings the pull request up to date. What it says stays when nothing was
+// pushed: it is about the branch.
+func (p *Publisher) proposeRound(ctx context.Context, s *session.Session, r *session.Round, prs []*PullRequest, open int) error {
+	r.Refused = ""
+	switch {
+	case open < 0 && len(prs) > 0 && prs[0].Merged:
+		r.Refused = "the pull request was merged meanwhile"
+		return nil
+	case open < 0:
+		r.Refused = "the pull request was closed meanwhile"
 		return nil
 	}
+	if r.Commit == "" {
+		if err := p.pushRound(ctx, s, r); err != nil || r.Commit == "" {
+			return err
+		}
+	}
+	return p.updatePull(ctx, s, prs[open])
+}
+
+func (p *Publisher) pushRound(ctx context.Context, s *session.Session, r *session.Round) error {
 	if err := p.allowed(ctx); err != nil {
 		return err
 	}
@@ -133,7 +153,7 @@ func (p *Publisher) pushRound(ctx context.Context, s *session.Session, r *sessio
 	})
 	if errors.Is(err, ErrRefused) && !errors.Is(err, ErrFenced) {
 		p.log.Warn("push to fix branch", "session", s.ID, "error", err)
-		r.Refused = refusal(err)
+		r.Refused = "the repository refused the push (" + refusal(err) + ")"
 		return nil
 	}
 	if err != nil {

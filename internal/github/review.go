@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	gh "github.com/google/go-github/v62/github"
 )
@@ -19,7 +18,6 @@ type PullReview struct {
 	Bot    bool
 	State  string // approved, changes_requested, commented, dismissed
 	Body   string
-	At     time.Time
 }
 
 // LineComment is a comment on lines of a pull request. Its text is hostile.
@@ -33,7 +31,6 @@ type LineComment struct {
 	// Start and Line are the first and last line in the file at the pull
 	// request's head; 0 when they are not there any more, or were taken out.
 	Start, Line int
-	At          time.Time
 }
 
 // Reviews lists the submitted reviews of a pull request, oldest first.
@@ -49,7 +46,7 @@ func (r *Repo) Reviews(ctx context.Context, number int) ([]PullReview, error) {
 		if state := strings.ToLower(v.GetState()); state != "pending" {
 			out = append(out, PullReview{
 				ID: v.GetID(), Author: v.GetUser().GetLogin(), Bot: v.GetUser().GetType() == "Bot", State: state,
-				Body: v.GetBody(), At: v.GetSubmittedAt().Time,
+				Body: v.GetBody(),
 			})
 		}
 	}
@@ -68,7 +65,7 @@ func (r *Repo) LineComments(ctx context.Context, number int) ([]LineComment, err
 	for _, c := range got {
 		l := LineComment{
 			ID: c.GetID(), Thread: c.GetID(), Author: c.GetUser().GetLogin(), Bot: c.GetUser().GetType() == "Bot",
-			Body: c.GetBody(), Path: c.GetPath(), At: c.GetCreatedAt().Time,
+			Body: c.GetBody(), Path: c.GetPath(),
 		}
 		if c.GetInReplyTo() > 0 {
 			l.Thread = c.GetInReplyTo()

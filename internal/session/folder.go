@@ -166,17 +166,26 @@ func (f *Folder) Save(s *Session) error {
 		}
 		s.TasksSum = sumOf(table)
 	}
-	data, err := json.MarshalIndent(s, "", "  ")
+	data, err := encode(s)
 	if err != nil {
-		return fmt.Errorf("write session.json: %w", err)
+		return err
 	}
-	if err := f.Write("session.json", append(data, '\n')); err != nil || s.Tasks == nil {
+	if err := f.Write("session.json", data); err != nil || s.Tasks == nil {
 		return err
 	}
 	if err := os.Rename(f.Path(nextTasks), f.Path("tasks.csv")); err != nil {
 		return fmt.Errorf("write tasks.csv: %w", err)
 	}
 	return nil
+}
+
+// encode is the content of session.json.
+func encode(s *Session) ([]byte, error) {
+	data, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("write session.json: %w", err)
+	}
+	return append(data, '\n'), nil
 }
 
 func sumOf(table []byte) string {

@@ -103,3 +103,39 @@ func PackedFile(archive []byte, name string) ([]byte, error) {
 		}
 	}
 }
+
+// Repack is an archive that Pack made with session.json as the session is now.
+// All other files stay, tasks.csv among them.
+func Repack(archive []byte, s *Session, redact func([]byte) []byte) ([]byte, error) {
+	data, err := encode(s)
+	if err != nil {
+		return nil, err
+	}
+	data = redact(data)
+	var b bytes.Buffer
+	r, w := tar.NewReader(bytes.NewReader(archive)), tar.NewWriter(&b)
+	for {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("pack session again: %w", err)
+		}
+		var from io.Reader = r
+		if h.Name == "session.json" {
+			h.Size, from = int64(len(data)), bytes.NewReader(data)
+		}
+		err = w.WriteHeader(h)
+		if err == nil {
+			_, err = io.CopyN(w, from, h.Size)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("pack session again: %w", err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("pack session again: %w", err)
+	}
+	return b.Bytes(), nil
+}

@@ -115,7 +115,7 @@ type Round struct {
 	Way    RoundWay `json:"way,omitempty"`
 	Proved bool     `json:"proved,omitempty"`
 	Commit string   `json:"commit,omitempty"` // that was pushed
-	// Refused is why the repository did not take the push.
+	// Refused is why nothing could be pushed, unless the branch had moved.
 	Refused string `json:"refused,omitempty"`
 	// Replied is set when all remarks are answered.
 	Replied bool `json:"replied,omitempty"`
@@ -163,11 +163,20 @@ func (r *Review) Tried() (n int) {
 	return n
 }
 
+// Asks reports whether a remark asks for another fix. Words on a line do not:
+// they get an answer, and nothing is run for them.
+func (r Remark) Asks() bool { return r.Suggestion != nil || r.Kind != RemarkLine }
+
+// untried are the answers to what was not looked at: it may be asked for again.
+var untried = []ReplyKind{ReplyNoWrite, ReplyMoved, ReplyCutShort}
+
 // Repeats reports whether a remark asks for what an earlier one asked for, with
 // the branch as it was then.
 func (r *Review) Repeats(m Remark, head string) bool {
 	return slices.ContainsFunc(r.Rounds, func(x Round) bool {
-		return x.Head == head && slices.ContainsFunc(x.Remarks, func(old Remark) bool { return old.ID != m.ID && old.Digest() == m.Digest() })
+		return x.Head == head && slices.ContainsFunc(x.Remarks, func(old Remark) bool {
+			return old.ID != m.ID && old.Digest() == m.Digest() && !slices.Contains(untried, old.Answer.Kind)
+		})
 	})
 }
 
@@ -187,24 +196,43 @@ func (r *Round) Answer(kind ReplyKind, detail string) {
 	}
 }
 
-// PutBack makes the fix the one that it was before the round.
+// PutBack makes the fix the one that it was before the round. One that the round
+// has pushed stays: it is what the branch holds.
 func (s *Session) PutBack(r *Round) {
+	s.Result, s.Reason = ResultFixed, ""
+	if r.Commit != "" {
+		return
+	}
 	s.Fix, s.Confirmation, s.Rejected = r.Fix, r.Confirmation, r.Rejected
 	if s.Fix != nil && s.Fixes != nil {
 		s.Fixes[s.Fix.Task] = s.Fix
 	}
-	s.Result, s.Reason = ResultFixed, ""
+}
+
+// Abandon ends a round that did not come to its push, for the reason given by
+// the answer: the fix stays as it was, and nothing is said to be applied. After
+// the push only the rest was missing, and the answers are true.
+func (s *Session) Abandon(r *Round, kind ReplyKind, detail string) {
+	if r.Commit == "" {
+		r.Proved = false
+		for i := range r.Remarks {
+			if a := &r.Remarks[i].Answer; a.Kind == ReplyApplied || a.Kind == ReplyReplaced {
+				*a = Reply{}
+			}
+		}
+	}
+	r.Answer(kind, detail)
+	s.PutBack(r)
 }
 
 // CutShort ends the open round of a session that is not gone on with, if it has
-// one: the fix stays as it was.
+// one.
 func (s *Session) CutShort(why string) bool {
 	r := s.OpenRound()
 	if r == nil || s.Done() {
 		return false
 	}
-	r.Answer(ReplyCutShort, why)
-	s.PutBack(r)
+	s.Abandon(r, ReplyCutShort, why)
 	s.State = StateDone
 	return true
 }
