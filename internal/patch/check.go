@@ -25,7 +25,6 @@ const (
 	SecretAdded      Rule = "secret-added"      // a credential would be left in the repository
 	CheckSilenced    Rule = "check-silenced"    // a linter, type checker or coverage is told to look away
 	ErrorSwallowed   Rule = "error-swallowed"   // a failure no longer shows
-	Unreadable       Rule = "unreadable"        // no diff that can be judged
 )
 
 // Violation is one place where a change breaks a rule.
@@ -48,9 +47,6 @@ type Policy struct {
 	MaxLines  int // added and removed together, lock files apart; 0 means 600
 	// IsTestFile tells tests by path; nil means IsTestFile of this package.
 	IsTestFile func(path string) bool
-	// TestsMayChange lets assertions change (AssertionChanged); tests may then
-	// still not be deleted, skipped or emptied.
-	TestsMayChange bool
 }
 
 // builtIn are the paths that no fix touches (GH6): what runs in CI, who must
@@ -70,22 +66,6 @@ var isLock = map[string]bool{
 	"go.sum": true, "package-lock.json": true, "npm-shrinkwrap.json": true, "yarn.lock": true, "pnpm-lock.yaml": true, "bun.lock": true,
 	"Cargo.lock": true, "poetry.lock": true, "uv.lock": true, "Pipfile.lock": true, "pdm.lock": true, "Gemfile.lock": true, "composer.lock": true,
 	"gradle.lockfile": true, "mix.lock": true, "packages.lock.json": true, "pubspec.lock": true, "Package.resolved": true,
-}
-
-// DefaultPolicy is the policy of a repository that sets none of its own.
-func DefaultPolicy() Policy { return Policy{} }
-
-// CheckText is Check for the text of a diff or of git format-patch. A change
-// that cannot be read is a violation, and so is one that is empty.
-func CheckText(diff string, p Policy) []Violation {
-	hunks, err := Split([]byte(diff))
-	switch {
-	case err != nil:
-		return []Violation{{Rule: Unreadable, Text: err.Error()}}
-	case len(hunks) == 0:
-		return []Violation{{Rule: Unreadable, Text: "the patch changes nothing"}}
-	}
-	return Check(hunks, p)
 }
 
 // Check holds a change, as the hunks of its diff, against the policy. Nil
@@ -124,15 +104,6 @@ func Check(hunks []session.Hunk, p Policy) []Violation {
 		out = append(out, Violation{Rule: TooLarge, Text: fmt.Sprintf("%d lines are changed, at most %d are allowed", lines, p.MaxLines)})
 	}
 	return out
-}
-
-// CheckFiles is Check for files with both sides.
-func CheckFiles(files []File, p Policy) []Violation {
-	var hunks []session.Hunk
-	for _, f := range files {
-		hunks = append(hunks, Hunks(f)...)
-	}
-	return Check(hunks, p)
 }
 
 // CheckPath holds one path against the policy.

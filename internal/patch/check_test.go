@@ -45,7 +45,7 @@ func TestAWeakenedTestIsFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := CheckFiles([]File{{Path: c.path, Old: []byte(c.old), New: []byte(c.new)}}, Policy{})
+			got := checkFile(File{Path: c.path, Old: []byte(c.old), New: []byte(c.new)})
 			if !hasRule(got, c.want) {
 				t.Errorf("violations are %v, want %s", got, c.want)
 			}
@@ -56,13 +56,16 @@ func TestAWeakenedTestIsFound(t *testing.T) {
 			}
 		})
 	}
-	if got := CheckFiles([]File{{Path: "p_test.go", Old: []byte(goTest)}}, Policy{}); !hasRule(got, TestDeleted) {
+	if got := checkFile(File{Path: "p_test.go", Old: []byte(goTest)}); !hasRule(got, TestDeleted) {
 		t.Errorf("a deleted file of tests gives %v", got)
 	}
-	if got := CheckFiles([]File{{Path: "p.txt", OldPath: "p_test.go", Old: []byte(goTest), New: []byte(goTest)}}, Policy{}); !hasRule(got, TestDeleted) {
+	if got := checkFile(File{Path: "p.txt", OldPath: "p_test.go", Old: []byte(goTest), New: []byte(goTest)}); !hasRule(got, TestDeleted) {
 		t.Errorf("a file of tests renamed away gives %v", got)
 	}
 }
+
+// checkFile judges the change of one file, given with both sides.
+func checkFile(f File) []Violation { return Check(Hunks(f), Policy{}) }
 
 func cutFrom(s, at string) string { return s[:strings.Index(s, at)] }
 
@@ -85,13 +88,9 @@ func TestAnHonestFixIsAllowed(t *testing.T) {
 		"a new file":     {Path: "q_test.go", New: []byte(test)},
 		"assert in code": {Path: "p.py", Old: []byte("assert x\n"), New: []byte("if not x:\n    raise E\n")},
 	} {
-		if got := CheckFiles([]File{f}, Policy{}); got != nil {
+		if got := checkFile(f); got != nil {
 			t.Errorf("%s: violations are %v, want none", name, got)
 		}
-	}
-	changed := File{Path: "p_test.go", Old: []byte("assert.Equal(t, 1, f())\n"), New: []byte("assert.Equal(t, 2, f())\n")}
-	if got := CheckFiles([]File{changed}, Policy{TestsMayChange: true}); got != nil {
-		t.Errorf("a changed expectation where that is allowed gives %v", got)
 	}
 }
 
@@ -114,7 +113,7 @@ func TestPathsThatAFixNeverTouches(t *testing.T) {
 func TestSpecialFilesAndSizeAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]File{"symbolic link": {Path: "l", New: []byte("/etc"), Mode: ModeSymlink}, "submodule": {Path: "s", New: []byte("x"), Mode: ModeSubmodule}} {
-		if got := CheckFiles([]File{f}, Policy{}); !hasRule(got, SpecialFile) {
+		if got := checkFile(f); !hasRule(got, SpecialFile) {
 			t.Errorf("%s gives %v", name, got)
 		}
 	}
@@ -137,18 +136,8 @@ func TestSpecialFilesAndSizeAreRefused(t *testing.T) {
 func FuzzCheck(f *testing.F) {
 	f.Add([]byte("diff --git a/p_test.go b/p_test.go\n--- a/p_test.go\n+++ b/p_test.go\n@@ -1 +1 @@\n-func TestA(t *testing.T) {\n+func testA(t *testing.T) {\n"))
 	f.Fuzz(func(t *testing.T, diff []byte) {
-		CheckText(string(diff), Policy{})
-	})
-}
-
-func TestAPatchThatCannotBeReadIsRefused(t *testing.T) {
-	t.Parallel()
-	for _, diff := range []string{"", "no diff", "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1,9 +1 @@\n-a\n"} {
-		if got := CheckText(diff, DefaultPolicy()); !hasRule(got, Unreadable) {
-			t.Errorf("%q gives %v", diff, got)
+		if hunks, err := Split(diff); err == nil {
+			Check(hunks, Policy{})
 		}
-	}
-	if got := CheckText("From: x\n\n---\n f | 2 +-\n\n"+Unified("f", []byte("a\n"), []byte("b\n"))+"-- \n2.39.5\n", DefaultPolicy()); got != nil {
-		t.Errorf("a patch of git format-patch gives %v", got)
-	}
+	})
 }

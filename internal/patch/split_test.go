@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -337,4 +338,20 @@ func FuzzSplit(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestWhatGitFormatPatchWritesAroundADiffIsPassedOver(t *testing.T) {
+	t.Parallel()
+	diff := Unified("f", []byte("a\n"), []byte("b\n"))
+	want, err := Split([]byte(diff))
+	if err != nil || len(want) != 1 {
+		t.Fatalf("%v, %v", want, err)
+	}
+	got, err := Split([]byte("From: x\n\n---\n f | 2 +-\n\n" + diff + "-- \n2.39.5\n"))
+	if err != nil || !slices.EqualFunc(got, want, func(a, b session.Hunk) bool { return a.Text == b.Text && a.File == b.File }) {
+		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+	if got, err := Split([]byte("diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1,9 +1 @@\n-a\n")); err == nil {
+		t.Errorf("a diff with less than it says is %v", got)
+	}
 }

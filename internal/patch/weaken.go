@@ -21,7 +21,7 @@ func IsTestFile(file string) bool {
 		strings.HasPrefix(base, "conftest.py")
 }
 
-// The forms of tests, skips, assertions and silenced checks in the languages
+// The forms of tests, skips and assertions in the languages
 // that the product reproduces. They are about single lines; what they miss is
 // caught by running the tests on both sides.
 var (
@@ -39,33 +39,21 @@ var (
 	assertion = regexp.MustCompile(`\b[tbf]\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(|\b(?:require|assert|is|qt|c|g)\.[A-Z]\w*\(|\b(?:cmp\.Diff|reflect\.DeepEqual)\(|` +
 		`^\s*assert\b|\bself\.(?:assert|fail)\w*\(|pytest\.raises|\bassert[A-Z]\w*\(|\bexpect\s*\(|\bexpect\s*\{|\bassert(?:\.\w+)*\s*\(|\.should\b|\.toBe\w*\(|` +
 		`\bassert\w*!|\bpanic!\(|@Test\(expected|\b(?:ASSERT|EXPECT)_\w+\(|\bAssert\.\w+\(|\bverify\(|//\s*(?:Unordered o|O)utput:`)
-	silence = regexp.MustCompile(`(?i)//\s*nolint|#\s*nosec|#\s*noqa|#\s*type:\s*ignore|#\s*pyright:\s*ignore|#\s*pylint:\s*disable|#\s*pragma:\s*no\s*cover|@ts-(?:ignore|nocheck|expect-error)|` +
-		`eslint-disable|biome-ignore|prettier-ignore|(?:istanbul|c8|v8)\s+ignore|@SuppressWarnings|@Suppress\(|#!?\[allow\(|rubocop:disable|phpcs:ignore|#pragma\s+warning\s+disable|NOLINT|shellcheck\s+disable|noinspection`)
-	swallow = regexp.MustCompile(`except(?:\s+\w+)?:\s*pass\b|catch\s*(?:\([^)]*\))?\s*\{\s*\}|\|\|\s*(?:true|:)\s*$|\bcontinue-on-error:\s*true|--passWithNoTests|rescue\s*(?:=>\s*\w+)?\s*;?\s*nil\b`)
 	// Two lines that swallow a failure together.
 	catches   = regexp.MustCompile(`^\s*except\b[^:]*:\s*$|\bcatch\s*(?:\([^)]*\))?\s*\{\s*$|^\s*rescue\b.*\s*$|^\s*if\s+err\s*!=\s*nil\s*\{\s*$`)
 	nothing   = regexp.MustCompile(`^\s*(?:pass|\.\.\.|nil|\})\s*;?\s*$`)
-	recovers  = regexp.MustCompile(`\bdefer\s+func\(\)\s*\{\s*(?:_\s*=\s*)?recover\(\)\s*\}\(\)`)
 	comment   = regexp.MustCompile(`^\s*(?://|/\*|\*|#(?:[^\[!]|$)|--|<!--)`)
 	vacuous   = regexp.MustCompile(`\bassert\s+(?:True|true|1)\b\s*$|\(\s*(?:t,\s*)?true\s*\)|\bexpect\(\s*(?:true|1)\s*\)|\bassert\w*\(\s*(?:True|true)\s*[,)]|assert!\(\s*true\b`)
 	tolerance = regexp.MustCompile(`(?i)tolerance|epsilon|\beps\b|delta|timeout|deadline|retries|attempts|threshold|precision|places|approx|closeto`)
 	number    = regexp.MustCompile(`\d[\d_.]*(?:e[+-]?\d+)?`)
-	// Settings that decide what counts as enough, and commands that test nothing.
-	enough = regexp.MustCompile(`(?i)fail_under|fail-under|coverageThreshold|coverage_threshold|minimum_coverage|check-coverage|covered_?ratio`)
-	untest = regexp.MustCompile(`"test(?::\w+)?"\s*:\s*"\s*(?:true|:|exit 0|echo\b[^"]*)\s*"`)
-	space  = regexp.MustCompile(`\s+`)
+	space     = regexp.MustCompile(`\s+`)
 )
-
-// secrets are the shapes of credentials that a fix never adds. Their exact
-// values are taken out of everything that is published elsewhere; this is about
-// a key that a change would leave in the repository.
-var secrets = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36}|\bgithub_pat_\w{30}|\bglpat-[\w-]{20}|` +
-	`\bxox[baprs]-[\w-]{10}|\bAIza[\w-]{35}|\bsk-[\w-]{20}|\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.|://[^\s/:@"']+:[^\s/:@"'$\{]{6,}@`)
 
 // changedLine is a line that one side has and the other has not.
 type changedLine struct {
-	text string
-	line int
+	text   string
+	line   int // on the new side
+	change int // number of its run of lines
 }
 
 // checkLines looks for weakened tests and silenced checks in one file.
@@ -75,24 +63,22 @@ func checkLines(file string, hunks []session.Hunk, p Policy) []Violation {
 	report := func(rule Rule, at changedLine, text string) {
 		out = append(out, Violation{Rule: rule, Path: file, Line: at.line, Text: text + ": " + short(at.text)})
 	}
-	for i, l := range added {
-		together := i+1 < len(added) && added[i+1].line == l.line+1 && catches.MatchString(l.text) && nothing.MatchString(added[i+1].text)
-		switch {
-		case secrets.MatchString(l.text):
-			out = append(out, Violation{Rule: SecretAdded, Path: file, Line: l.line, Text: "adds what looks like a credential"})
-		case silence.MatchString(l.text):
-			report(CheckSilenced, l, "silences a check")
-		case enough.MatchString(l.text):
-			report(CheckSilenced, l, "changes how much coverage is enough")
-		case untest.MatchString(l.text):
-			report(CheckSilenced, l, "makes a test command that tests nothing")
-		case together, recovers.MatchString(l.text), swallow.MatchString(l.text):
-			report(ErrorSwallowed, l, "swallows a failure")
+	for _, m := range markers {
+		bad := fresh(added, removed, m)
+		if m.leaves {
+			bad = append(bad, fresh(removed, added, m)...)
+		}
+		for _, l := range bad {
+			if m.hidden {
+				out = append(out, Violation{Rule: m.rule, Path: file, Line: l.line, Text: m.says})
+			} else {
+				report(m.rule, l, m.says)
+			}
 		}
 	}
-	for _, l := range removed {
-		if enough.MatchString(l.text) {
-			report(CheckSilenced, l, "changes how much coverage is enough")
+	for i, l := range added {
+		if i+1 < len(added) && added[i+1].line == l.line+1 && catches.MatchString(l.text) && nothing.MatchString(added[i+1].text) {
+			report(ErrorSwallowed, l, "swallows a failure")
 		}
 	}
 	if !p.IsTestFile(file) {
@@ -129,15 +115,11 @@ func checkLines(file string, hunks []session.Hunk, p Policy) []Violation {
 		report(ToleranceWidened, l, "changes what a test tolerates")
 	}
 	for i, l := range gone {
-		switch {
-		case i >= len(came):
+		if i >= len(came) {
 			report(AssertionRemoved, l, "removes an assertion")
-		case !p.TestsMayChange:
+		} else {
 			report(AssertionChanged, l, "changes what a test demands")
 		}
-	}
-	if p.TestsMayChange {
-		return out
 	}
 	// A condition, a case of a table or an expected value weakens a test as
 	// well as its assertion does, and no pattern knows them all.
@@ -183,16 +165,17 @@ func testID(line string) string {
 // moved or indented is neither.
 func sides(hunks []session.Hunk) (removed, added []changedLine) {
 	count := map[string]int{}
+	n := 0
 	for _, h := range hunks {
-		changes := changesIn(h)
-		for _, c := range changes {
+		for _, c := range changesIn(h) {
 			for i, line := range c.old {
-				removed = append(removed, changedLine{string(line), c.newAt + 1 + min(i, max(len(c.new)-1, 0))})
+				removed = append(removed, changedLine{string(line), c.newAt + 1 + min(i, max(len(c.new)-1, 0)), n})
 			}
 			for i, line := range c.new {
-				added = append(added, changedLine{string(line), c.newAt + 1 + i})
+				added = append(added, changedLine{string(line), c.newAt + 1 + i, n})
 				count[bare(string(line))]++
 			}
+			n++
 		}
 	}
 	kept := map[string]int{}
