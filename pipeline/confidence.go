@@ -34,6 +34,9 @@ func confidence(s *session.Session) session.Confidence {
 		// could act on; it stays below "medium".
 		c.Score = math.Min(c.Score, .39)
 	}
+	if s.RootCause != nil && doubt(s, s.RootCause) < 1 {
+		c.Score = math.Min(c.Score, .7) // a fix pull request of it is a draft
+	}
 	c.Score = math.Round(c.Score*100) / 100
 	c.Level = level(c.Score)
 	c.Dims = map[string]float64{
@@ -84,9 +87,9 @@ func strengthOf(s *session.Session) (string, float64, string) {
 	case c.Kind == session.Reading && proven(s):
 		return name, .6, "a model read it, and the test passes with the line changed" + struck(c)
 	case c.Kind == session.Reading:
-		return name, math.Max(0, .4-.1*float64(c.Struck)), "a model read it; no run decides it" + struck(c)
+		return name, math.Max(0, .4-.1*float64(c.Struck)) * doubt(s, c), "a model read it; no run decides it" + struck(c) + doubted(s, c)
 	case c.Culprit == nil:
-		return name, .6, "decided by a swap, not by a commit and its parent"
+		return name, .6 * doubt(s, c), "decided by a swap, not by a commit and its parent" + doubted(s, c)
 	}
 	sure := c.Probability
 	if sure == 0 {
@@ -97,7 +100,23 @@ func strengthOf(s *session.Session) (string, float64, string) {
 	if !clean {
 		sure *= .6
 	}
-	return name, sure, reason
+	return name, sure * doubt(s, c), reason + doubted(s, c)
+}
+
+// doubt is what is left of a cause's strength after it was challenged. A proof
+// by its fix is more than what was said against it (see Reading above).
+func doubt(s *session.Session, c *session.RootCause) float64 {
+	if x := s.Challenge(c.Task); x != nil && x.Result == session.Contested {
+		return .5
+	}
+	return 1
+}
+
+func doubted(s *session.Session, c *session.RootCause) string {
+	if doubt(s, c) < 1 {
+		return "; there is evidence against it that decides nothing"
+	}
+	return ""
 }
 
 // proven reports whether the fix of the session's cause was confirmed by runs.
@@ -154,6 +173,8 @@ func consistency(s *session.Session) (string, float64, string) {
 	switch {
 	case confirmed == 0:
 		return name, 0, "no cause was confirmed"
+	case len(s.Contradictions) > 0:
+		return name, .3, "workers contradict each other: " + s.Contradictions[0]
 	case confirmed > 1:
 		return name, .5, fmt.Sprintf("%d hypotheses were confirmed at once", confirmed)
 	case s.Confirmation != nil && s.Confirmation.Overall != "confirmed":

@@ -293,7 +293,7 @@ func TestModesNameKnownStagesAndEndWithPublishing(t *testing.T) {
 				t.Errorf("mode %s names unknown stage %q", mode, name)
 			}
 		}
-		if list[len(list)-1] != "publish" || stageAfter(mode, "publish") != session.StateDone || closingStage(mode) != "record" {
+		if list[len(list)-1] != "publish" || (&env{s: &session.Session{Mode: mode}}).stageAfter("publish") != session.StateDone || closingStage(mode) != "record" {
 			t.Errorf("mode %s: %v", mode, list)
 		}
 	}

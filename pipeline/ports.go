@@ -53,6 +53,12 @@ type Investigator interface {
 	Investigate(ctx context.Context, s *session.Session, t session.Task) session.Finding
 }
 
+// Refuter tries to break one confirmed cause, without the words of whoever
+// confirmed it (QD14). It cannot write to the repository.
+type Refuter interface {
+	Refute(ctx context.Context, s *session.Session, t session.Task) session.Challenge
+}
+
 // Fixer attempts one fix (wave 2) for a confirmed hypothesis.
 type Fixer interface {
 	Fix(ctx context.Context, s *session.Session, t session.Task) session.FixReport

@@ -21,13 +21,14 @@ const (
 // ended, as against one that somebody cancelled.
 var errDeadline = errors.New("time limit of the session is reached")
 
-// Deps are the adapters that a session needs; see ports.go. Logs, Incidents,
-// Rebaser, Memory, People and Progress may be nil.
+// Deps are the adapters that a session needs; see ports.go. Refuter, Logs,
+// Incidents, Rebaser, Memory, People and Progress may be nil.
 type Deps struct {
 	Workspace    Workspace
 	Runner       Runner
 	History      GoodFinder
 	Investigator Investigator
+	Refuter      Refuter
 	Fixer        Fixer
 	Publisher    Publisher
 	Store        Store
@@ -218,7 +219,7 @@ func (e *env) transition(st stage, out Outcome, took time.Duration) {
 	switch o := out.(type) {
 	case Advance:
 		rec.Note = o.Note
-		s.State = stageAfter(s.Mode, st.name)
+		s.State = e.stageAfter(st.name)
 	case Rework:
 		rec.Note = o.Why
 		s.CrossPhaseLoops++

@@ -18,6 +18,8 @@ type stage struct {
 	closing bool
 	// aside stages are in no mode's list: an outcome leads to them.
 	aside bool
+	// reads: without a model the stage is passed over and leaves no trace.
+	reads bool
 }
 
 // stages is the table of all stages, in order.
@@ -29,6 +31,7 @@ var stages = []stage{
 	{name: "archaeology", doing: "searching the history for a commit that passes", run: archaeology},
 	{name: "hypothesize", doing: "ranking hypotheses", run: hypothesize},
 	{name: "investigate", doing: "testing hypotheses", run: investigate},
+	{name: "challenge", doing: "trying to break what was confirmed", run: challenge, reads: true},
 	{name: "escalate", doing: "weighing the verdicts", run: escalate},
 	{name: "fix", doing: "building the smallest fix", run: fix},
 	{name: "confirm", doing: "proving the fix", run: confirm},
@@ -73,13 +76,16 @@ func names(list []stage) []string {
 
 // stageAfter returns the stage that follows name in the mode's list, or
 // StateDone.
-func stageAfter(mode session.Mode, name string) string {
-	list := modes[mode]
-	i := slices.Index(list, name)
-	if i < 0 || i+1 >= len(list) {
-		return session.StateDone
+func (e *env) stageAfter(name string) string {
+	list := modes[e.s.Mode]
+	if i := slices.Index(list, name); i >= 0 {
+		for _, next := range list[i+1:] {
+			if st, ok := stageNamed(next); ok && (e.Reads || !st.reads) {
+				return next
+			}
+		}
 	}
-	return list[i+1]
+	return session.StateDone
 }
 
 // closingStage is the first stage that runs after a stop.

@@ -32,10 +32,12 @@ type world struct {
 	breaks   string // a test that the fix breaks
 	stays    string // a test that fails with the fix and without it, when it is run alone
 	verdicts map[session.HypothesisKind]session.Verdict
-	logs     []CILog
-	maxRuns  int
-	needs    string // in the command, or the failure does not show
-	unusable string // in the set-up, which fails then
+	// readCause is what a reader found, where a hypothesis is tested by reading.
+	readCause *session.RootCause
+	logs      []CILog
+	maxRuns   int
+	needs     string // in the command, or the failure does not show
+	unusable  string // in the set-up, which fails then
 
 	runs    int
 	offered int
@@ -202,6 +204,10 @@ func (w *world) Investigate(_ context.Context, s *session.Session, t session.Tas
 				Task: t.ID, Kind: h.Kind, Summary: "c5 introduced it", Location: "a.go:1", Culprit: &session.Commit{SHA: "c5"}, Parent: &session.Commit{SHA: "c4"},
 				AtCulprit: session.Count{Runs: 8, Failures: 8}, AtParent: session.Count{Runs: 8}, Probability: .99,
 				Minimal: []session.Hunk{{ID: "a.go#1", File: "a.go"}}, Hunks: 3,
+			}
+			if h.Kind == session.Reading && w.readCause != nil {
+				c := *w.readCause
+				c.Task, f.Cause = t.ID, &c
 			}
 		}
 	}

@@ -26,6 +26,7 @@ var (
 	_ tools.Repo            = workspace{}
 	_ tools.Runner          = (*experiment.Lab)(nil)
 	_ pipeline.Investigator = investigators{}
+	_ pipeline.Refuter      = (*agent.Refuter)(nil)
 	_ pipeline.Fixer        = fixers{}
 	_ agent.Budget          = (*ledgerBudget)(nil)
 )
@@ -172,12 +173,13 @@ func (f fixers) Fix(ctx context.Context, s *session.Session, t session.Task) ses
 	return reverted
 }
 
-// workers are what investigates and fixes in a session.
-func (m *models) workers(s *session.Session, lab *experiment.Lab, w workspace, store agent.SessionStore) (investigators, fixers) {
-	v, f := investigators{Investigator: experiment.NewInvestigator(lab)}, fixers{fixer: fixer{experiment.NewFixer(lab), lab}}
+// workers are what investigates and fixes in a session, and tries to break what
+// was confirmed (nil without a model). They share one budget.
+func (m *models) workers(s *session.Session, lab *experiment.Lab, w workspace, store agent.SessionStore) (v investigators, r pipeline.Refuter, f fixers) {
+	v, f = investigators{Investigator: experiment.NewInvestigator(lab)}, fixers{fixer: fixer{experiment.NewFixer(lab), lab}}
 	if m != nil {
 		d := m.desk(s, lab, w, store)
-		v.reading, f.writing = agent.NewInvestigator(m.client, d), agent.NewFixer(m.client, d, toolchain.IsTestFile)
+		v.reading, r, f.writing = agent.NewInvestigator(m.client, d), agent.NewRefuter(m.client, d), agent.NewFixer(m.client, d, toolchain.IsTestFile)
 	}
-	return v, f
+	return v, r, f
 }

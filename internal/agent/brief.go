@@ -47,18 +47,7 @@ func brief(m Marks, s *session.Session, t session.Task, board []session.Discover
 		section("What other workers confirmed")
 		block("confirmed hypotheses", found, maxContext)
 	}
-	section("The failure")
-	if s.Bad != nil {
-		fmt.Fprintf(&b, "\nThe commit under investigation is %s.", s.Bad.SHA)
-	}
-	if r := s.Reproduction; r != nil {
-		fmt.Fprintf(&b, " The failing test was run here and failed %d of %d times.", r.Count.Failures, r.Count.Runs)
-		block("command of the failing test", r.Command, 1000)
-		if r.Failure != nil {
-			block("failure", failure(*r.Failure), maxFailure)
-		}
-	}
-	block("symptom, in the words of whoever reported it", s.Symptom.Title+"\n"+s.Symptom.Text, maxSymptom)
+	observed(&b, m, s)
 	history(&b, m, s)
 	if len(board) > 0 {
 		section("The board")
@@ -72,6 +61,27 @@ func brief(m Marks, s *session.Session, t session.Task, board []session.Discover
 		block("board", strings.Join(lines, "\n"), maxContext)
 	}
 	return b.String()
+}
+
+// observed is what is known of the failure itself.
+func observed(b *strings.Builder, m Marks, s *session.Session) {
+	block := func(source, text string, most int) {
+		if text = strings.TrimSpace(text); text != "" {
+			b.WriteString("\n" + m.Block(source, clip(text, most)))
+		}
+	}
+	b.WriteString("\n\n# The failure\n")
+	if s.Bad != nil {
+		fmt.Fprintf(b, "\nThe commit under investigation is %s.", s.Bad.SHA)
+	}
+	if r := s.Reproduction; r != nil {
+		fmt.Fprintf(b, " The failing test was run here and failed %d of %d times.", r.Count.Failures, r.Count.Runs)
+		block("command of the failing test", r.Command, 1000)
+		if r.Failure != nil {
+			block("failure", failure(*r.Failure), maxFailure)
+		}
+	}
+	block("symptom, in the words of whoever reported it", s.Symptom.Title+"\n"+s.Symptom.Text, maxSymptom)
 }
 
 // confirmed are the rows of wave 1 that hold, but those that t builds on.

@@ -192,7 +192,7 @@ func (f *Fixer) write(ctx context.Context, s *session.Session, t session.Task, c
 	}
 	done := f.client.Run(ctx, Task{
 		Role: High, Prompt: p, First: first, Marks: marks, Tools: work.Fixer(),
-		Report: Report{Tool: repairTool, Check: func(raw json.RawMessage) error { return f.check(ctx, s, t, work, base, policy, raw) }},
+		Report: Report{Tool: repairTool, Unsure: "; what you have changed is run whatever you say", Check: func(raw json.RawMessage) error { return f.check(ctx, s, t, work, base, policy, raw) }},
 		Budget: d.Budget, Context: d.Context, Store: d.Store, Redact: d.Redact,
 		Line: session.Dispatch{Step: "fix", Task: t.ID, Mode: s.Mode}, Log: "logs/" + t.ID + "-agent.md",
 	})

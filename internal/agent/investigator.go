@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -137,7 +137,7 @@ func (v *Investigator) Investigate(ctx context.Context, s *session.Session, t se
 	marks := NewMarks()
 	done := v.client.Run(ctx, Task{
 		Role: High, Prompt: p, First: brief(marks, s, t, board), Marks: marks, Tools: work.Investigator(),
-		Report: Report{Tool: findingTool, Check: func(raw json.RawMessage) error { return v.check(ctx, work, t, raw) }},
+		Report: Report{Tool: findingTool, Unsure: "; say inconclusive where you do not know", Check: func(raw json.RawMessage) error { return v.check(ctx, work, t, raw) }},
 		Budget: d.Budget, Context: d.Context, Store: d.Store, Redact: d.Redact,
 		Line: session.Dispatch{Step: "investigate", Task: t.ID, Mode: s.Mode}, Log: "logs/" + t.ID + "-agent.md",
 	})
@@ -208,29 +208,18 @@ func (v *Investigator) check(ctx context.Context, work *tools.Desk, t session.Ta
 
 // verify strikes the evidence that is not there.
 func (v *Investigator) verify(ctx context.Context, work *tools.Desk, f finding) (finding, []evidence.Struck, error) {
-	read := func(path string) ([]byte, error) {
-		data, err := work.Read(ctx, path)
-		if err != nil && ctx.Err() == nil {
-			// Whatever cannot be read is no evidence.
-			return nil, fs.ErrNotExist
-		}
-		return data, err
-	}
-	var struck, more []evidence.Struck
+	var struck, against, runs []evidence.Struck
 	var err error
-	if f.For, struck, err = evidence.CheckQuotes(f.For, read); err != nil {
+	if f.For, struck, err = v.desk.quotes(ctx, work, f.For); err != nil {
 		return f, nil, err
 	}
-	if f.Against, more, err = evidence.CheckQuotes(f.Against, read); err != nil {
+	if f.Against, against, err = v.desk.quotes(ctx, work, f.Against); err != nil {
 		return f, nil, err
 	}
-	struck = append(struck, more...)
-	record, err := v.desk.Store.Entries()
-	if err != nil {
+	if f.Runs, runs, err = v.desk.claims(f.Runs); err != nil {
 		return f, nil, err
 	}
-	f.Runs, more = evidence.CheckClaims(f.Runs, record)
-	return f, append(struck, more...), nil
+	return f, slices.Concat(struck, against, runs), nil
 }
 
 // lawful is the verdict that the evidence which holds allows (QD20).

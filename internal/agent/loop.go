@@ -102,7 +102,7 @@ func (l *loop) force(why string) {
 		return
 	}
 	l.forced = why
-	l.talk.say(fmt.Sprintf("%s. Call %s now with what you have; say inconclusive where you do not know.", why, l.task.Report.Tool.Name))
+	l.talk.say(fmt.Sprintf("%s. Call %s now with what you have%s.", why, l.task.Report.Tool.Name, l.task.Report.Unsure))
 }
 
 // limits asks for the report when one of them is near.

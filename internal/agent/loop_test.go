@@ -72,7 +72,7 @@ func newRig(t *testing.T, script string) *rig {
 	var mu sync.Mutex
 	r.client, err = New(Settings{
 		BaseURL: v.URL(), APIKey: "test-key",
-		Roles:     map[Role][]Model{High: {{Name: "big"}, {Name: "spare"}}},
+		Roles:     map[Role][]Model{High: {{Name: "big"}, {Name: "spare"}}, Judge: {{Name: "other"}}},
 		Prices:    Prices{"big": {In: 2, Cached: 0.5, Out: 8}},
 		MaxOutput: 1000,
 		HTTP:      &http.Client{Transport: &http.Transport{}},

@@ -16,6 +16,7 @@ var files embed.FS
 // The files of instructions in use.
 const (
 	investigatePrompt = "investigate.v1.md"
+	refutePrompt      = "refute.v1.md"
 	fixPrompt         = "fix.v1.md"
 )
 

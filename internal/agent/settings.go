@@ -15,8 +15,11 @@ type (
 	Prices = roster.Prices
 )
 
-// High is the role of those who investigate and fix (CR25).
-const High = roster.High
+// The roles (CR25).
+const (
+	High  = roster.High
+	Judge = roster.Judge
+)
 
 // Settings of a Client. Zero values take the default in parentheses.
 type Settings struct {

@@ -28,11 +28,17 @@ var _ Store = (*session.Folder)(nil)
 type Report struct {
 	// Tool is what the model calls; its Run is not used.
 	Tool tools.Tool
+	// Unsure ends the demand for a report from a worker that may not be done
+	// yet: "; say inconclusive where you do not know".
+	Unsure string
 	// Check looks at a report that fits the schema and says what does not hold:
 	// a verdict without evidence, a quote that is not there. The model is told
 	// once; a second time the report is taken as it is, with the objection.
 	Check func(json.RawMessage) error
 }
+
+// defaultContext is how many tokens a model is taken to hold.
+const defaultContext = 128_000
 
 // Task is what a model is given to do. Zero limits take the default in
 // parentheses.
@@ -68,7 +74,7 @@ func (t Task) filled() (Task, error) {
 		t.Budget = Unlimited{}
 	}
 	if t.Context == 0 {
-		t.Context = 128_000
+		t.Context = defaultContext
 	}
 	if t.Turns == 0 {
 		t.Turns = 40

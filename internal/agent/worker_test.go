@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"culprit/internal/agent/tools"
 	"culprit/internal/patch"
 	"culprit/internal/session"
 )
@@ -23,6 +24,8 @@ var update = flag.Bool("update", false, "write the goldens anew")
 // passes where the sum begins with 0.
 type shop struct {
 	files  map[string]string
+	old    map[string]map[string]string // other commits
+	passes string                       // other commit at which the test passes
 	store  *session.Folder
 	runs   int
 	budget bool // is used up
@@ -30,7 +33,10 @@ type shop struct {
 
 const head = "0123456789012345678901234567890123456789"
 
-func (p *shop) Resolve(context.Context, string) (session.Commit, error) {
+func (p *shop) Resolve(_ context.Context, rev string) (session.Commit, error) {
+	if p.old[rev] != nil {
+		return session.Commit{SHA: rev}, nil
+	}
 	return session.Commit{SHA: head}, nil
 }
 
@@ -43,8 +49,12 @@ func (p *shop) List(context.Context, string) ([]string, error) {
 	return out, nil
 }
 
-func (p *shop) ShowMode(_ context.Context, _, path string) ([]byte, uint32, error) {
-	text, ok := p.files[path]
+func (p *shop) ShowMode(_ context.Context, rev, path string) ([]byte, uint32, error) {
+	files := p.files
+	if p.old[rev] != nil {
+		files = p.old[rev]
+	}
+	text, ok := files[path]
 	if !ok {
 		return nil, 0, fs.ErrNotExist
 	}
@@ -79,10 +89,13 @@ func (p *shop) Run(_ context.Context, t session.Trial) (session.Observation, err
 		}
 	}
 	o := session.Observation{Outcome: session.FailedSame, Exit: 1, Output: "got 7, want 6", Log: "logs/run.log"}
-	if strings.Contains(text, "sum := 0") {
+	if strings.Contains(text, "sum := 0") || t.Rev == p.passes {
 		o = session.Observation{Outcome: session.Passed, Output: "ok", Log: "logs/pass.log"}
 	}
-	return o, p.store.Record(session.Entry{Phase: "experiment", Source: o.Log, Outcome: o.Outcome})
+	if p.old[t.Rev] != nil {
+		o.Log = "logs/" + t.Rev[:2] + ".log"
+	}
+	return o, p.store.Record(session.Entry{Phase: "experiment", Source: o.Log, Outcome: o.Outcome, Commit: t.Rev})
 }
 
 func (p *shop) Repeat(ctx context.Context, t session.Trial, n int) (session.Count, []session.Observation, error) {
@@ -357,6 +370,20 @@ func TestPromptsAreAsTheirGoldens(t *testing.T) {
 	texts := map[string]string{"investigate": brief(m, s, h, board)}
 	confirm(s)
 	texts["fix"] = brief(m, s, fix, board)
+	p, _, d := newShop(t, "rules: [{answer: {text: x}}]\n")
+	if err := p.store.Record(session.Entry{Phase: "experiment", Source: "logs/run.log", Outcome: session.FailedSame, Commit: head}); err != nil {
+		t.Fatal(err)
+	}
+	s.Tasks[0].EvidenceFor += "\nlogs/run.log — the finder's words"
+	work := &tools.Desk{Repo: p, Runner: p, Base: session.Trial{Rev: head}}
+	claim, err := NewRefuter(nil, d).claim(t.Context(), work, s, s.Tasks[0], s.RootCause, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts["refute"] = claim
+	if strings.Contains(claim, "it begins with 1") || strings.Contains(claim, "finder's words") || strings.Contains(claim, "language") {
+		t.Errorf("a refuter is told what others think: %s", claim)
+	}
 	for name, text := range texts {
 		p, err := prompt(name + ".v1.md")
 		if err != nil {

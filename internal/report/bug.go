@@ -105,7 +105,7 @@ func (v *view) hypothesesSection() string {
 	if table == "" {
 		return ""
 	}
-	return strings.TrimSpace(table + "\n" + v.Evidence())
+	return strings.TrimSpace(strings.Join([]string{table + "\n" + v.Evidence(), v.Pressure(), v.Contradiction()}, "\n\n"))
 }
 
 func (v *view) causeSection() string {

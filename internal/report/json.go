@@ -28,10 +28,14 @@ type Report struct {
 	RootCause    *session.RootCause    `json:"root_cause,omitempty"`
 	Flake        *session.Flake        `json:"flake,omitempty"`
 	Hypotheses   []Row                 `json:"hypotheses"`
-	Fix          *session.Fix          `json:"fix,omitempty"`
-	Patch        string                `json:"patch,omitempty"` // git format-patch text of a verified fix
-	Proof        *session.Confirmation `json:"proof,omitempty"`
-	PullRequest  string                `json:"pull_request,omitempty"`
+	// Challenges are the tries to break what was confirmed, Contradictions what
+	// workers say and cannot both be true. Only models are asked for them.
+	Challenges     []session.Challenge   `json:"challenges,omitempty"`
+	Contradictions []string              `json:"contradictions,omitempty"`
+	Fix            *session.Fix          `json:"fix,omitempty"`
+	Patch          string                `json:"patch,omitempty"` // git format-patch text of a verified fix
+	Proof          *session.Confirmation `json:"proof,omitempty"`
+	PullRequest    string                `json:"pull_request,omitempty"`
 
 	Confidence session.Confidence `json:"confidence"`
 	Question   *session.Question  `json:"question,omitempty"`
@@ -63,7 +67,7 @@ func JSON(s *session.Session) []byte {
 		Schema: 1, Session: s.ID, Result: s.Result, ExitCode: s.Result.ExitCode(), Headline: v.headlineText(), Reason: s.Reason,
 		Repository: s.Source.Repository, Mode: s.Mode, Symptom: s.Symptom.Title,
 		Bad: s.Bad, Test: v.testText(), Reproduction: s.Reproduction, RootCause: s.RootCause, Flake: s.Flake,
-		Hypotheses: []Row{}, Proof: s.Confirmation, PullRequest: s.Published.PRURL,
+		Hypotheses: []Row{}, Challenges: s.Challenges, Contradictions: s.Contradictions, Proof: s.Confirmation, PullRequest: s.Published.PRURL,
 		Confidence: s.Confidence, Question: s.Question, NotChecked: append([]string{}, s.NotChecked...), NextStep: s.NextStep,
 		Runs: s.Budget.Runs, Seconds: v.elapsed().Seconds(), Tokens: s.Budget.Tokens,
 	}

@@ -165,13 +165,17 @@ type Session struct {
 	Hypotheses   []Hypothesis  `json:"hypotheses,omitempty"`
 	// Causes and Fixes hold what rows H{N} and FIX-H{N} found; RootCause and
 	// Fix are the ones that the session stands by.
-	Causes       map[string]*RootCause `json:"causes,omitempty"`
-	Fixes        map[string]*Fix       `json:"fixes,omitempty"`
-	RootCause    *RootCause            `json:"root_cause"`
-	Flake        *Flake                `json:"flake,omitempty"`
-	Fix          *Fix                  `json:"fix,omitempty"`
-	Confirmation *Confirmation         `json:"confirmation"`
-	Rebase       *Rebase               `json:"rebase,omitempty"`
+	Causes    map[string]*RootCause `json:"causes,omitempty"`
+	Fixes     map[string]*Fix       `json:"fixes,omitempty"`
+	RootCause *RootCause            `json:"root_cause"`
+	// Challenges are the tries to break what was confirmed; Contradictions are
+	// what two workers say and cannot both be true.
+	Challenges     []Challenge   `json:"challenges,omitempty"`
+	Contradictions []string      `json:"contradictions,omitempty"`
+	Flake          *Flake        `json:"flake,omitempty"`
+	Fix            *Fix          `json:"fix,omitempty"`
+	Confirmation   *Confirmation `json:"confirmation"`
+	Rebase         *Rebase       `json:"rebase,omitempty"`
 	// Rejected are the digests of fixes that did not hold; the fixer offers
 	// others.
 	Rejected []string `json:"rejected_fixes,omitempty"`
@@ -224,6 +228,7 @@ func (s *Session) Snapshot() *Session {
 	view := *s
 	view.Tasks = slices.Clone(s.Tasks)
 	view.Causes, view.Fixes = maps.Clone(s.Causes), maps.Clone(s.Fixes)
+	view.Challenges = slices.Clone(s.Challenges)
 	return &view
 }
 

@@ -15,8 +15,12 @@ import (
 // Role says what kind of model a task needs (CR25).
 type Role string
 
-// High investigates and fixes.
-const High Role = "high"
+// Roles. Judge is apart so that what one model found can be looked at by
+// another one.
+const (
+	High  Role = "high"  // investigates and fixes
+	Judge Role = "judge" // tries to break what was found
+)
 
 // Model is a model by the name that its server has for it.
 type Model struct {

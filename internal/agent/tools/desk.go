@@ -183,6 +183,15 @@ func (d *Desk) Investigator() []Tool {
 	}
 }
 
+// Refuter's tools: those of an investigator without the board, on which stands
+// what those think whose claim is tried.
+func (d *Desk) Refuter() []Tool {
+	return []Tool{
+		d.list(), d.readTool(), d.search(), d.symbols(), d.log(), d.blame(), d.show(), d.diff(),
+		d.runTest(), d.runCommand(), d.repeat(), d.runAt(),
+	}
+}
+
 // Fixer's tools: those of an investigator, and edits.
 func (d *Desk) Fixer() []Tool {
 	return append(d.Investigator(), d.edit(), d.create(), d.undo(), d.changes())

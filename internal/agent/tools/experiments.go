@@ -38,10 +38,7 @@ func (d *Desk) runAt() Tool {
 		if err != nil {
 			return Result{}, err
 		}
-		t := d.Base
-		t.Name, t.Task = "agent: another commit", d.Task
-		t.Newer, t.Rev, t.Adapt = d.Base.Rev, c.SHA, true
-		o, err := d.Runner.Run(ctx, t)
+		o, err := d.Runner.Run(ctx, d.TrialAt(c.SHA))
 		if err != nil {
 			return Result{}, runFault(err)
 		}
@@ -49,4 +46,12 @@ func (d *Desk) runAt() Tool {
 		r.Note = "[at " + c.Short() + "] " + r.Note
 		return r, nil
 	})
+}
+
+// TrialAt is the reproduction at another commit, its files laid over that.
+func (d *Desk) TrialAt(sha string) session.Trial {
+	t := d.Base
+	t.Name, t.Task = "agent: another commit", d.Task
+	t.Newer, t.Rev, t.Adapt = d.Base.Rev, sha, true
+	return t
 }
