@@ -176,7 +176,7 @@ func TestHoweverAJobIsCalledOffItEndsAndIsTold(t *testing.T) {
 // newOffWorld makes a repository for each cause, with a branch "topic".
 func newOffWorld(t *testing.T, p smallProject) *offWorld {
 	t.Helper()
-	w := &offWorld{world: newWorld(t, embeddedRedis(t).url, p), red: p.log}
+	w := &offWorld{world: newWorld(t, someRedis(t).url, p), red: p.log}
 	ok := func(err error) {
 		t.Helper()
 		if err != nil {

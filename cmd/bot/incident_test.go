@@ -16,7 +16,7 @@ import (
 func TestTheSameFailureOnSeveralBranchesIsInvestigatedOnce(t *testing.T) {
 	t.Parallel()
 	p := newSmallProject(t)
-	w := newWorld(t, embeddedRedis(t).url, p)
+	w := newWorld(t, someRedis(t).url, p)
 	w.start("--mode", "quick")
 	refs, err := w.github.Refs(w.repo)
 	if err != nil {

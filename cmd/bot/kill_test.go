@@ -99,7 +99,7 @@ func (w *world) surviveOneMore() {
 func TestKilledAfterEachKindOfWriteNothingIsRepeated(t *testing.T) {
 	t.Parallel()
 	p := newSmallProject(t)
-	w := newWorld(t, embeddedRedis(t).url, p)
+	w := newWorld(t, someRedis(t).url, p)
 	// Nobody waits for the lease: the next life finds the session's folder.
 	flags := []string{"--lease", "10m", "--mode", "quick"}
 	bot := w.start(flags...)
@@ -161,7 +161,7 @@ func (w *world) firstWrite(bot *botProcess, known map[string]bool) string {
 func TestAnotherMachineTakesOverByTheLease(t *testing.T) {
 	t.Parallel()
 	p := newSmallProject(t)
-	w := newWorld(t, embeddedRedis(t).url, p)
+	w := newWorld(t, someRedis(t).url, p)
 	bot := w.start(killFlags...)
 	startByCI(w, p)
 	w.live(bot, map[string]bool{}, moment{lines: 8})
@@ -194,7 +194,7 @@ func TestAnotherMachineTakesOverByTheLease(t *testing.T) {
 func TestStoppedMidwayTheNextStartGoesOnAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newSmallProject(t)
-	w := newWorld(t, embeddedRedis(t).url, p)
+	w := newWorld(t, someRedis(t).url, p)
 	flags := []string{"--lease", "10m", "--mode", "quick"}
 	bot := w.start(flags...)
 	startByCI(w, p)

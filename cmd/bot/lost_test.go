@@ -20,7 +20,7 @@ import (
 func TestASessionWhoseJobRedisLostIsTakenUpAgain(t *testing.T) {
 	t.Parallel()
 	p := newSmallProject(t)
-	r := embeddedRedis(t)
+	r := someRedis(t)
 	w := newWorld(t, r.url, p)
 	w.github.Inject(githubtest.Fault{Status: 500}.On("GET", "/{owner}/{repo}.git/info/refs"))
 	w.start("--recover", "1s")
@@ -64,7 +64,7 @@ func TestASessionWhoseJobRedisLostIsTakenUpAgain(t *testing.T) {
 func TestAJobThatIsBuriedBeforeItBeganIsTold(t *testing.T) {
 	t.Parallel()
 	p := newSmallProject(t)
-	w := newWorld(t, embeddedRedis(t).url, p)
+	w := newWorld(t, someRedis(t).url, p)
 	w.github.Inject(githubtest.Fault{Status: 409}.On("GET", "/repos/{owner}/{repo}/git/ref/{ref}"))
 	w.start()
 	run := w.redCI("main", p.log)

@@ -47,7 +47,7 @@ func (w *world) stateLabels(issue int) (out []string) {
 func TestAQuestionWaitsForItsAnswer(t *testing.T) {
 	t.Parallel()
 	p := checkedByHand()
-	w := newWorld(t, embeddedRedis(t).url, p)
+	w := newWorld(t, someRedis(t).url, p)
 	bot := w.start("--mode", "quick")
 	q := w.openQueue()
 	sleeps := func(n int) func() bool {

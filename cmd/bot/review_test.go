@@ -128,7 +128,7 @@ func (w *world) mustAnswerRemark(r remark) {
 func TestTheReviewOfAFixIsWorkedThrough(t *testing.T) {
 	t.Parallel()
 	p := newSmallProject(t)
-	w := newWorld(t, embeddedRedis(t).url, p)
+	w := newWorld(t, someRedis(t).url, p)
 	w.start("--mode", "quick", "--review-rounds", "4")
 	w.redCI("main", p.log)
 	w.quiet("the session ends")

@@ -66,7 +66,7 @@ func (w *world) pushSettings(text string) string {
 func TestBrokenSettingsAreShownAndStopSessions(t *testing.T) {
 	t.Parallel()
 	p := newSmallProject(t)
-	w := newWorld(t, embeddedRedis(t).url, p)
+	w := newWorld(t, someRedis(t).url, p)
 	w.start("--mode", "quick")
 	broken := w.pushSettings("test: python3 -m unittest\nmood: quick\n")
 	settled := func(n int) bool { return len(w.checks()) >= n && w.completed() == len(w.checks()) && w.idle() }

@@ -6,6 +6,7 @@ import (
 	"crypto/rsa"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -264,7 +265,17 @@ func realRedis(t *testing.T, password string) testRedis {
 	}}
 }
 
-// embeddedRedis is the embedded one, which here outlives the bots.
+// someRedis is a redis-server where there is one, since that costs much less, or
+// the embedded one.
+func someRedis(t *testing.T) testRedis {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err == nil {
+		return realRedis(t, "pw-of-a-test")
+	}
+	return embeddedRedis(t)
+}
+
+// embeddedRedis is that of this program, which here outlives the bots.
 func embeddedRedis(t *testing.T) testRedis {
 	t.Helper()
 	s, err := embedded.Start()
