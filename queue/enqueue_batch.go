@@ -125,7 +125,7 @@ func together(batch []*enqueueing) (context.Context, context.CancelFunc) {
 	if len(batch) == 1 {
 		return batch[0].ctx, func() {}
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(batch[0].ctx))
+	ctx := context.WithoutCancel(batch[0].ctx)
 	var last time.Time
 	for _, e := range batch {
 		deadline, ok := e.ctx.Deadline()
@@ -137,7 +137,10 @@ func together(batch []*enqueueing) (context.Context, context.CancelFunc) {
 			last = deadline
 		}
 	}
-	if !last.IsZero() {
+	var cancel context.CancelFunc
+	if last.IsZero() {
+		ctx, cancel = context.WithCancel(ctx)
+	} else {
 		// The client interrupts a call by its deadline alone.
 		ctx, cancel = context.WithDeadline(ctx, last)
 	}

@@ -48,17 +48,14 @@ func ring(bell chan struct{}) {
 	}
 }
 
-// wait returns when a job may be there, after d, or when the context ends.
-func (w *wakeups) wait(ctx context.Context, d time.Duration) { listen(ctx, w.job, d) }
-
-func (w *wakeups) waitReport(ctx context.Context, d time.Duration) { listen(ctx, w.report, d) }
-
-func listen(ctx context.Context, bell chan struct{}, d time.Duration) {
+// waitReport returns when an end may be there to be told, after d, or when the
+// context ends.
+func (w *wakeups) waitReport(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
-	case <-bell:
+	case <-w.report:
 	case <-t.C:
 	}
 }

@@ -87,7 +87,11 @@ func (f fixer) Necessity(ctx context.Context, fix session.Fix, t session.Trial, 
 }
 
 func (f fixer) Compose(ctx context.Context, base string, edits []session.Edit, words session.Fix) (session.Fix, error) {
-	return f.lab.Compose(ctx, base, edits, words)
+	fix, err := f.lab.Render(ctx, base, edits, words.Task, words.Strategy, words.Summary)
+	if err != nil {
+		return session.Fix{}, err
+	}
+	return *fix, nil
 }
 
 // language is what the experiments know about test runners.

@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -260,44 +258,3 @@ func diffFlags(opts DiffOptions) []string {
 	}
 	return append(flags, "-M")
 }
-
-// MergeFile merges two versions of a file that come from base, three-way.
-// conflict says that merged holds conflict markers. Binary content that both
-// sides changed conflicts, and merged is ours then.
-func MergeFile(ctx context.Context, ours, base, theirs []byte) (merged []byte, conflict bool, err error) {
-	switch {
-	case bytes.Equal(ours, theirs), bytes.Equal(base, theirs):
-		return ours, false, nil
-	case bytes.Equal(ours, base):
-		return theirs, false, nil
-	}
-	for _, data := range [][]byte{ours, base, theirs} {
-		if bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 {
-			return ours, true, nil
-		}
-	}
-	dir, err := os.MkdirTemp("", "culprit-merge-")
-	if err != nil {
-		return nil, false, fmt.Errorf("merge file: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	for name, data := range map[string][]byte{"ours": ours, "base": base, "theirs": theirs} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			return nil, false, fmt.Errorf("merge file: %w", err)
-		}
-	}
-	out, code, err := gitExit(ctx, call{args: []string{"merge-file", "-p", "-q", "-L", "ours", "-L", "base", "-L", "theirs", "ours", "base", "theirs"}, dir: dir, ok: conflicts})
-	if err != nil {
-		return nil, false, fmt.Errorf("merge file: %w", err)
-	}
-	return out, code != 0, nil
-}
-
-// conflicts are the exit codes of git merge-file that count conflicts.
-var conflicts = func() []int {
-	codes := make([]int, 127)
-	for i := range codes {
-		codes[i] = i + 1
-	}
-	return codes
-}()

@@ -9,19 +9,15 @@ import (
 
 // GrepOptions shape Grep.
 type GrepOptions struct {
-	Fixed      bool // the pattern is a text, not an extended regular expression
-	IgnoreCase bool
-	Paths      []string // only these files or folders
-	Context    int      // lines around each match
-	PerFile    int      // most matches of one file; 0: all
+	Fixed bool     // the pattern is a text, not an extended regular expression
+	Paths []string // only these files or folders
 }
 
 // maxGrep is how much of what is found is returned, in bytes.
 const maxGrep = 1 << 20
 
-// Grep searches the text files of a commit: "path:line:text" for a match,
-// "path-line-text" around it. What is found beyond a megabyte is left out; cut
-// reports that.
+// Grep searches the text files of a commit and answers "path:line:text" for each
+// match. What is found beyond a megabyte is left out; cut reports that.
 func (m *Mirror) Grep(ctx context.Context, rev, pattern string, o GrepOptions) (found string, cut bool, err error) {
 	sha, err := m.id(ctx, rev, false)
 	if err != nil {
@@ -32,15 +28,6 @@ func (m *Mirror) Grep(ctx context.Context, rev, pattern string, o GrepOptions) (
 		args = append(args, "-F")
 	} else {
 		args = append(args, "-E")
-	}
-	if o.IgnoreCase {
-		args = append(args, "-i")
-	}
-	if o.Context > 0 {
-		args = append(args, fmt.Sprintf("-C%d", o.Context))
-	}
-	if o.PerFile > 0 {
-		args = append(args, fmt.Sprintf("--max-count=%d", o.PerFile))
 	}
 	args = append(args, "-e", pattern, sha, "--")
 	args = append(args, o.Paths...)

@@ -199,30 +199,6 @@ func TestHostileNamesAreOrdinaryNames(t *testing.T) {
 	}
 }
 
-func TestMergeFile(t *testing.T) {
-	t.Parallel()
-	requireGit(t)
-	base := "a\nb\nc\nd\ne\n"
-	for name, tc := range map[string]struct {
-		ours, base, theirs, want string
-		conflict                 bool
-	}{
-		"both sides":          {"A\nb\nc\nd\ne\n", base, "a\nb\nc\nd\nE\n", "A\nb\nc\nd\nE\n", false},
-		"only theirs":         {base, base, "x\n", "x\n", false},
-		"only ours":           {"x\n", base, base, "x\n", false},
-		"same change":         {"x\n", base, "x\n", "x\n", false},
-		"conflict":            {"x\n", base, "y\n", "<<<<<<< ours\nx\n=======\ny\n>>>>>>> theirs\n", true},
-		"binary, one changed": {"a\x00", "a\x00", "b\x00", "b\x00", false},
-		"binary, both":        {"a\x00", "\x00", "b\x00", "a\x00", true},
-		"empty base":          {"", "", "x\n", "x\n", false},
-	} {
-		got, conflict, err := MergeFile(t.Context(), []byte(tc.ours), []byte(tc.base), []byte(tc.theirs))
-		if err != nil || string(got) != tc.want || conflict != tc.conflict {
-			t.Errorf("%s: %q %v %v", name, got, conflict, err)
-		}
-	}
-}
-
 func FuzzParsers(f *testing.F) {
 	f.Add([]byte(strings.Repeat("a", 40) + "\x00\x00Ada\x002026-01-02T03:04:05Z\x00subject\x00\n"))
 	f.Add([]byte("R100\x00old\x00new\x00M\x00x\x00"))

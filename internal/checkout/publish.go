@@ -137,19 +137,6 @@ func (m *Mirror) indexInfo(ctx context.Context, parent string, edits []session.E
 	return info.Bytes(), nil
 }
 
-// FormatPatch is the commit as a mail that `git am` takes.
-func (m *Mirror) FormatPatch(ctx context.Context, rev string) ([]byte, error) {
-	sha, err := m.id(ctx, rev, false)
-	if err != nil {
-		return nil, err
-	}
-	out, err := m.git(ctx, "format-patch", "--stdout", "--no-signature", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "-M", "-1", "--end-of-options", sha)
-	if err != nil {
-		return nil, fmt.Errorf("format patch of %.8s: %w", sha, err)
-	}
-	return out, nil
-}
-
 // Push makes branch on the remote point at commit, if it points at old now
 // ("" if it must not exist): a branch that somebody else moved is left alone
 // and the error matches ErrRejected. It is for the bot's own fix branches.

@@ -244,10 +244,6 @@ func TestPatchesAndCommits(t *testing.T) {
 	if c, err := m.Resolve(ctx, sha); err != nil || c.Author != "Culprit" || c.Subject != "undo" || !c.Date.Equal(sig.When) {
 		t.Errorf("%+v %v", c, err)
 	}
-	mail, err := m.FormatPatch(ctx, sha)
-	if err != nil || !strings.HasPrefix(string(mail), "From "+sha) || !strings.Contains(string(mail), "Subject: [PATCH] undo\n") {
-		t.Errorf("%s %v", mail, err)
-	}
 	_, err = m.Commit(ctx, NewCommit{Parent: second, Message: "x", Author: sig, Committer: sig, Edits: []session.Edit{{Path: "a.txt", Content: []byte("1\ntwo\n3\n")}}})
 	if !errors.Is(err, ErrNoChange) {
 		t.Errorf("an empty commit: %v", err)

@@ -185,18 +185,6 @@ func (r *reverter) clean(ctx context.Context, hunks []session.Hunk) (clean []ses
 	return clean, conflicts, nil
 }
 
-// Compose is the fix that edits of a commit make, with task, strategy and
-// summary as in words.
-func (l *Lab) Compose(ctx context.Context, base string, edits []session.Edit, words session.Fix) (session.Fix, error) {
-	fix, err := l.rendered(ctx, base, edits)
-	if err != nil {
-		return fix, err
-	}
-	fix.Task, fix.Strategy, fix.Summary = words.Task, words.Strategy, words.Summary
-	fix.Patch = mail(fix)
-	return fix, nil
-}
-
 // rendered is the fix that the edits make of the base commit: its patch, its
 // hunks and counts.
 func (l *Lab) rendered(ctx context.Context, base string, edits []session.Edit) (session.Fix, error) {
