@@ -11,11 +11,11 @@ BENCHTIME ?= 1s
 DURATION ?= 10s
 BIN := bin/culprit
 
-.PHONY: help demo test attack chaos faults facts check openapi conformance lint vuln bench bench-go bench-queue bench-backlog bench-webhook bench-culprit eval-culprit eval-logs bench-logs fuzz build reproducible sbom image clean
+.PHONY: help demo test attack attack-model chaos faults facts check openapi conformance lint vuln bench bench-go bench-queue bench-backlog bench-webhook bench-culprit eval-culprit eval-logs bench-logs fuzz build reproducible sbom image clean
 
 # What is shown is picked from what a test prints; its failure must not be lost.
-attack faults eval-logs: SHELL := bash
-attack faults eval-logs: .SHELLFLAGS := -o pipefail -c
+attack attack-model faults eval-logs: SHELL := bash
+attack attack-model faults eval-logs: .SHELLFLAGS := -o pipefail -c
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ chaos: ## 200 jobs while workers and Redis are killed and paused: RUNS=5 repeats
 
 attack: ## a hostile repository tries to break out of each sandbox in a session: a table of what it tried and what stopped it
 	@CULPRIT_ATTACK=all CULPRIT_REQUIRE=all $(GO) test -count=1 -run '^Test(Attacks|Attempts)' -v ./cmd/bot | grep -vE '^(=== |\s+botprocess)'
+
+attack-model: ## a hostile model tries to break its rules in sessions: a table of what it tried, what stopped it, and the line that shows it
+	@CULPRIT_REQUIRE=all $(GO) test -count=1 -run '^Test(AModelThat|TheDocumentedActs)' -v ./cmd/bot | grep -vE '^(=== |\s+botprocess)'
 
 faults: ## every call to GitHub with every mishap, alone, once and for good; the last line counts (about 15 minutes); PART=name for some
 	@CULPRIT_FAULTS=$(or $(PART),all) $(GO) test -count=1 -timeout 1h -v -run '^TestWhateverCallFails' ./cmd/bot | grep -v '^ *\(=== \|--- PASS\|PASS\|ok \)'

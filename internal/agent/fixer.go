@@ -346,6 +346,9 @@ func mayEdit(p string, isNew bool, allowed []string, policy patch.Policy, isTest
 	if bad := patch.CheckPath(p, policy); len(bad) > 0 {
 		return fmt.Errorf("%s must not be changed: %s", p, bad[0].Text)
 	}
+	if isNew && loadsUnasked(p) {
+		return fmt.Errorf("%s must not be made: it is read without being asked for, and would decide what the tests say", p)
+	}
 	beside := func(a string) bool { return isNew && path.Dir(a) == path.Dir(p) }
 	if slices.Contains(allowed, p) || slices.ContainsFunc(allowed, beside) {
 		return nil
