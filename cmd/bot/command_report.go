@@ -40,6 +40,6 @@ func (w *worker) ReportCommand(ctx context.Context, r *queue.Report) error {
 	if err != nil || why != "" {
 		return err
 	}
-	text := report.AnswerText(req.Comment, report.Answer{Kind: report.AnswerFailed, Detail: endOf(r)})
+	text := report.AnswerText(req.Comment, report.Answer{Kind: report.AnswerFailed, Detail: endOf(r.Info)})
 	return repo.Answer(ctx, req.Issue, report.AnswerMarker(req.Comment), text, comment.CreatedAt, w.soon(r, began))
 }

@@ -24,6 +24,9 @@ func (x *wish) reviewed(ctx context.Context) (string, error) {
 		return fmt.Sprintf("%s has the permission %s, and %s is needed", x.req.Actor, x.may, x.minPermission()), x.seen(ctx, github.ReactionRefused)
 	}
 	why, err := x.handOver(ctx, x.claim, x.repo, x.req, queue.PriorityPerson)
+	if errors.Is(err, errNotKept) {
+		return x.unkept(ctx, x.repo, x.req, x.claim.Valid)
+	}
 	if err != nil || ended {
 		return why, err
 	}
@@ -53,7 +56,11 @@ func (w *worker) redFix(ctx context.Context, c *queue.Claim, repo *github.Repo, 
 		return "it is one of the bot's own fix branches, without a pull request", nil
 	}
 	req.PR = pr.Number
-	return w.handOver(ctx, c, repo, req, queue.PriorityCI)
+	why, err := w.handOver(ctx, c, repo, req, queue.PriorityCI)
+	if errors.Is(err, errNotKept) {
+		return err.Error(), nil
+	}
+	return why, err
 }
 
 // handOver makes a job about the review of a fix of what happened to it. The
@@ -67,17 +74,17 @@ func (w *worker) handOver(ctx context.Context, c *queue.Claim, repo *github.Repo
 		return "", err
 	}
 	if !ok || !sameRepository(e, repo) {
-		return "no session of this pull request is kept", nil
+		return "", errNotKept
 	}
-	state, err := w.state(ctx, e.Job)
-	if err != nil {
+	before, err := w.queue.Show(ctx, e.Job)
+	if err != nil && !errors.Is(err, queue.ErrNotFound) {
 		return "", err
 	}
 	// The longer it waits, the less often it asks.
 	later := &pipeline.WaitError{
 		Until: w.now().Add(min(time.Second/4+w.now().Sub(c.EnqueuedAt)/4, time.Minute)), For: "session " + e.Session + " to end, whose fix it is about",
 	}
-	if state != "" && !state.Ended() && (e.Key != key || state == queue.Running) {
+	if err == nil && !before.State.Ended() && (e.Key != key || before.State == queue.Running) {
 		return "", later
 	}
 	s, err := w.stored(ctx, e)
@@ -85,11 +92,20 @@ func (w *worker) handOver(ctx context.Context, c *queue.Claim, repo *github.Repo
 		return "", err
 	}
 	if s == nil || s.Published.PR != req.PR {
-		return "no session of this pull request is kept", nil
+		return "", errNotKept
 	}
 	archive, err := w.archive(ctx, e)
 	if err != nil {
 		return "", err
+	}
+	if before.State.Ended() && before.State != queue.Done && !s.Done() {
+		conclude(s, endOf(before))
+		if archive, err = session.Repack(archive, s, w.redactor.Bytes); err != nil {
+			return "", err
+		}
+		if err := w.closeLocal(s); err != nil {
+			return "", err
+		}
 	}
 	req.Kind, req.Session = handlers.KindReview, s.ID
 	job := queue.Job{

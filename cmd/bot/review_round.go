@@ -42,7 +42,7 @@ func (w *worker) review(ctx context.Context, c *queue.Claim, repo *github.Repo, 
 		return "", err
 	}
 	if folder == nil {
-		return "no session of this pull request is kept", nil
+		return w.unkept(ctx, repo, req, w.fence(c))
 	}
 	defer folder.Close()
 	if err := keep(folder, c, c.Fence); err != nil {

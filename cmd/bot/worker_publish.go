@@ -76,16 +76,19 @@ func (w *worker) Report(ctx context.Context, r *queue.Report) error {
 	if s == nil && !gone {
 		s = w.neverBegan(r, req)
 	}
+	review := req.Kind == handlers.KindReview
+	if s == nil && review && !gone {
+		return w.tellReview(ctx, r, req, repo, nil, w.soon(r, began))
+	}
 	if s == nil {
 		return nil
 	}
-	cut := s.CutShort(endOf(r))
-	if !s.Done() { // else it has its result, and the job ended on the last steps
-		s.State, s.Result, s.Reason = session.StateDone, session.ResultStopped, endOf(r)
-		if s.Question != nil {
-			s.Question.Over = true
+	if review {
+		if on, err := w.goesOn(ctx, r, s); err != nil || on {
+			return err
 		}
 	}
+	cut := conclude(s, endOf(r.Info))
 	if gone {
 		return w.closeLocal(s) // nobody can be told any more
 	}
@@ -104,9 +107,12 @@ func (w *worker) Report(ctx context.Context, r *queue.Report) error {
 	if err := pub.Final(ctx, s); err != nil && !errors.Is(err, github.ErrGone) {
 		return err
 	}
-	if cut && r.State == queue.Dead {
-		// Whoever reviews the fix waits for an answer.
-		if err := replyTo(ctx, repo, s, cfg.Fence); err != nil {
+	if review {
+		var round *session.Session
+		if cut {
+			round = s
+		}
+		if err := w.tellReview(ctx, r, req, repo, round, cfg.Fence); err != nil {
 			return err
 		}
 	}
@@ -190,7 +196,8 @@ func (w *worker) checkpoint(ctx context.Context, job string) (*session.Session, 
 	return s, nil
 }
 
-func endOf(r *queue.Report) string {
+// endOf says how a job ended that no worker ended.
+func endOf(r queue.Info) string {
 	switch r.State {
 	case queue.Superseded:
 		return "a newer commit of the branch superseded it"

@@ -26,6 +26,8 @@ const (
 	AnswerForkRefused  AnswerKind = "fork_refused"  // a fork's code needs write permission
 	AnswerTooMany      AnswerKind = "too_many"      // -c; Detail: the most
 	AnswerFailed       AnswerKind = "failed"        // Detail: why it could not be carried out
+	AnswerReviewFailed AnswerKind = "review_failed" // of a fix; Detail: why it could not be worked through
+	AnswerReviewUnkept AnswerKind = "review_unkept" // the session of the fix is not kept any more
 )
 
 // Answer is what is said to a command that starts nothing.
@@ -46,6 +48,15 @@ func AnswerMarker(comment int64) string { return fmt.Sprintf("<!-- culprit:answe
 func AnswerText(comment int64, a Answer) string {
 	return AnswerMarker(comment) + "\n" + render("answer", answerView{a})
 }
+
+// NoticeMarker is the hidden line by which a notice is found again, so that a
+// pull request has one of a kind.
+func NoticeMarker(kind AnswerKind) string {
+	return "<!-- culprit:notice=" + line(string(kind)) + " -->"
+}
+
+// Notice is what is said to a pull request as a whole, in Markdown.
+func Notice(a Answer) string { return NoticeMarker(a.Kind) + "\n" + render("answer", answerView{a}) }
 
 type answerView struct{ Answer }
 

@@ -26,6 +26,13 @@ func TestAnswersAreAsTheGoldensSay(t *testing.T) {
 		}
 		texts["explain_"+c.Name] = Explanation(9001, c.Session, c.Tasks[0].ID)
 	}
+	for _, kind := range []AnswerKind{AnswerReviewFailed, AnswerReviewUnkept} {
+		text := Notice(Answer{Kind: kind, Detail: "it failed for good: <b>@ann #12</b>"})
+		if !strings.HasPrefix(text, NoticeMarker(kind)+"\n") {
+			t.Errorf("%s: %s", kind, text)
+		}
+		compareGolden(t, filepath.Join("testdata", "answers", string(kind)+".md"), text)
+	}
 	for name, got := range texts {
 		if !strings.HasPrefix(got, AnswerMarker(9001)+"\n") || strings.Contains(got, "could not be written") || strings.Count(got, "\n") < 2 {
 			t.Errorf("%s: %s", name, got)
