@@ -25,8 +25,8 @@ func challenge(ctx context.Context, e *env) (Outcome, error) {
 	var rows []session.Task
 	for _, t := range s.Wave(1) {
 		if c := s.Causes[t.ID]; t.Verdict == session.Confirmed && c != nil && s.Challenge(t.ID) == nil {
-			if x, out := e.leftOut(t, rows); out {
-				s.Challenges = append(s.Challenges, x)
+			if why := e.leftOut(t); why != "" {
+				s.Challenges = append(s.Challenges, session.Challenge{Task: t.ID, Result: session.LeftOut, Why: why})
 			} else {
 				rows = append(rows, t)
 			}
@@ -35,38 +35,43 @@ func challenge(ctx context.Context, e *env) (Outcome, error) {
 	if err := e.refute(ctx, rows); err != nil {
 		return nil, err
 	}
+	s.RootCause = best(s)
 	e.contradict()
 	return Advance{challenged(s)}, nil
 }
 
-// leftOut says why a confirmed row is not challenged, if it is not. asked are
-// those that are.
-func (e *env) leftOut(t session.Task, asked []session.Task) (session.Challenge, bool) {
+// leftOut says why a confirmed row is not challenged; empty: it is.
+func (e *env) leftOut(t session.Task) string {
 	s := e.s
-	c, x := s.Causes[t.ID], session.Challenge{Task: t.ID, Result: session.LeftOut}
-	why, sure := decidedByRuns(c)
 	used, runs := float64(s.Budget.Used)/float64(s.Budget.MaxTime), float64(s.Budget.Runs)/float64(s.Budget.MaxRuns)
-	switch {
+	switch why, sure := decidedByRuns(s.Causes[t.ID]); {
 	case sure:
-		x.Why = "not challenged: " + why
-		return x, true
+		return "not challenged: " + why
 	case s.Reproduction != nil && s.Reproduction.Flaky:
-		x.Why = "not challenged: the test fails only sometimes, so that a run decides nothing against a line"
-		return x, true
+		return "not challenged: the test fails only sometimes, so that a run decides nothing against a line"
 	case used > nearly:
-		x.Why = fmt.Sprintf("not challenged: %.0f %% of the session's time are used", 100*used)
-		return x, true
+		return fmt.Sprintf("not challenged: %.0f %% of the session's time are used", 100*used)
 	case runs > nearly:
-		x.Why = fmt.Sprintf("not challenged: %.0f %% of the session's runs are used", 100*runs)
-		return x, true
+		return fmt.Sprintf("not challenged: %.0f %% of the session's runs are used", 100*runs)
 	}
-	for _, other := range asked {
-		if o := s.Causes[other.ID]; c.Location != "" && o.Location == c.Location {
-			x.Why = "not challenged by itself: it names the place that " + other.ID + " names, which was"
-			return x, true
+	return ""
+}
+
+// placed takes the rows together that name one place: it is challenged once.
+func (e *env) placed(rows []session.Task) (first []session.Task, with map[string][]string) {
+	with = map[string][]string{}
+next:
+	for _, t := range rows {
+		at := e.s.Causes[t.ID].Location
+		for _, f := range first {
+			if at != "" && e.s.Causes[f.ID].Location == at {
+				with[f.ID] = append(with[f.ID], t.ID)
+				continue next
+			}
 		}
+		first = append(first, t)
 	}
-	return x, false
+	return first, with
 }
 
 // decidedByRuns reports whether experiments have decided a cause, so that
@@ -88,6 +93,7 @@ func decidedByRuns(c *session.RootCause) (why string, sure bool) {
 // it is there, so that a process that is killed loses only what was running.
 func (e *env) refute(ctx context.Context, rows []session.Task) error {
 	s := e.s
+	rows, with := e.placed(rows)
 	ctx, cancel := context.WithTimeout(ctx, rowTimeout)
 	defer cancel()
 	view := s.Snapshot()
@@ -111,6 +117,9 @@ func (e *env) refute(ctx context.Context, rows []session.Task) error {
 			continue // it was stopped, and is asked again
 		}
 		e.challengedRow(x)
+		for _, id := range with[x.Task] {
+			e.challengedRow(session.Challenge{Task: id, As: x.Task, Result: x.Result, Findings: x.Findings, Why: x.Why, Evidence: x.Evidence})
+		}
 		if failed = e.Store.Save(s); failed != nil {
 			cancel()
 		}
@@ -143,7 +152,6 @@ func (e *env) challengedRow(x session.Challenge) {
 	row.Verdict = session.Inconclusive
 	row.Findings = limited("It was confirmed, and does not stand: "+x.Why+". It was: "+row.Findings, session.MaxFindings)
 	delete(s.Causes, x.Task)
-	s.RootCause = best(s)
 	e.decide("challenge", "%s is inconclusive: %s", x.Task, x.Why)
 }
 

@@ -48,7 +48,7 @@ func (e *env) contradict() {
 		}
 	}
 	for _, x := range s.Challenges {
-		if x.Result == session.Contested {
+		if x.Result == session.Contested && x.As == "" {
 			add("%s is confirmed, and a second look found evidence against it: %s", x.Task, x.Findings)
 		}
 	}

@@ -23,8 +23,11 @@ type facts struct {
 	changed   []string // files that changed between good and bad
 	suspect   *session.Suspect
 	kind      session.Kind
-	overlaid  bool // the reproduction was given from another revision
-	wasFlaky  int  // earlier sessions that found the test flaky
+	overlaid  bool            // the reproduction was given from another revision
+	wasFlaky  int             // earlier sessions that found the test flaky
+	alone     bool            // the failing test fails by itself
+	failures  int             // tests that fail
+	stack     []session.Frame // of the failure, where it fails first
 }
 
 // changedAny reports whether one of the files changed since the good commit.
@@ -36,6 +39,7 @@ func (f facts) changedAny(files []string) bool {
 // the higher, the earlier it is tested.
 type rule struct {
 	kind       session.HypothesisKind
+	role       session.Role          // of a reader
 	rank       func(f facts) float64 // 0 = does not apply
 	title      func(f facts) string
 	hypothesis func(f facts) string
@@ -158,32 +162,11 @@ var rules = []rule{
 		experiment: "Run the reproduction here on commits known or believed to be good.",
 		prediction: func(facts) string { return "no older commit passes in this environment" },
 	},
-	{
-		kind: session.Reading,
-		rank: func(f facts) float64 {
-			switch {
-			case !f.reads:
-				return 0
-			case f.flaky:
-				return 0.8
-			case f.hasGood:
-				return 0.6 // an experiment decides more, where one is possible
-			}
-			return 0.85
-		},
-		title: func(facts) string { return "a line of the code under test is wrong" },
-		hypothesis: func(facts) string {
-			return "The code that the failing test exercises does something else than the test demands, and the line can be named."
-		},
-		experiment: "Reading, backwards from the failing assertion to the place where the value becomes wrong, and the runs that this asks for.",
-		prediction: func(facts) string {
-			return "there is a line in the code under test that makes the observed value out of right ones"
-		},
-	},
 }
 
 // hypothesize turns what is known into 3–5 ranked, falsifiable hypotheses and
-// writes tasks.csv with their fix rows (QD5).
+// writes tasks.csv with their fix rows (QD5). The readers of a model come
+// beside them, in the place of the last one (CR7).
 func hypothesize(ctx context.Context, e *env) (Outcome, error) {
 	s := e.s
 	if len(s.Tasks) > 0 {
@@ -194,7 +177,7 @@ func hypothesize(ctx context.Context, e *env) (Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Hypotheses, s.Tasks = rank(f, e.limits.hypotheses)
+	s.Hypotheses, s.Tasks = rank(f, e.limits)
 	var titles []string
 	for _, t := range s.Wave(1) {
 		titles = append(titles, t.ID+" "+t.Title)
@@ -203,7 +186,7 @@ func hypothesize(ctx context.Context, e *env) (Outcome, error) {
 }
 
 // rank applies the rules. It is pure: the same facts give the same rows.
-func rank(f facts, most int) ([]session.Hypothesis, []session.Task) {
+func rank(f facts, l limits) ([]session.Hypothesis, []session.Task) {
 	type ranked struct {
 		rule
 		score float64
@@ -214,13 +197,23 @@ func rank(f facts, most int) ([]session.Hypothesis, []session.Task) {
 			hit = append(hit, ranked{r, score})
 		}
 	}
-	sort.SliceStable(hit, func(i, j int) bool { return hit[i].score > hit[j].score })
+	byScore := func(i, j int) bool { return hit[i].score > hit[j].score }
+	sort.SliceStable(hit, byScore)
+	most := l.hypotheses
+	reading := readers(f, l.readers)
+	if len(reading) > 0 {
+		most--
+	}
 	hit = hit[:min(len(hit), most)]
+	for _, r := range reading {
+		hit = append(hit, ranked{r, r.rank(f)})
+	}
+	sort.SliceStable(hit, byScore)
 	var hypotheses []session.Hypothesis
 	var first, second []session.Task
 	for i, r := range hit {
 		id := fmt.Sprintf("H%d", i+1)
-		h := session.Hypothesis{ID: id, Kind: r.kind, Rank: i + 1, Prediction: r.prediction(f)}
+		h := session.Hypothesis{ID: id, Kind: r.kind, Role: r.role, Rank: i + 1, Prediction: r.prediction(f)}
 		if r.files != nil {
 			h.Files = r.files(f)
 		}
@@ -254,8 +247,9 @@ var fixDescription = map[session.HypothesisKind]string{
 func gather(ctx context.Context, e *env) (facts, error) {
 	s, r, a := e.s, e.s.Reproduction, e.s.Archaeology
 	f := facts{reads: e.Reads, flaky: r.Flaky, history: a.Total, overlaid: len(s.Flags.Overlay) > 0}
+	f.alone, f.failures = r.Alone, len(s.Symptom.Failures)
 	if r.Failure != nil {
-		f.kind = r.Failure.Kind
+		f.kind, f.stack = r.Failure.Kind, r.Failure.Stack
 	}
 	if r.Failure != nil {
 		for _, p := range s.Past {

@@ -133,8 +133,11 @@ func best(s *session.Session) *session.RootCause {
 		if s.Reproduction != nil && s.Reproduction.Flaky && h.Kind == session.Nondeterminism {
 			return c
 		}
-		if lead == nil || strength[c.Kind] > strength[lead.Kind] {
+		switch {
+		case lead == nil, strength[c.Kind] > strength[lead.Kind]:
 			lead = c
+		case c.Kind == lead.Kind && doubt(s, c) > doubt(s, lead):
+			lead = c // nobody found anything against it
 		}
 	}
 	return lead

@@ -268,7 +268,7 @@ func TestRulesGiveThreeToFiveRankedHypothesesWithTheirFixRows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			hs, tasks := rank(c.f, c.most)
+			hs, tasks := rank(c.f, limits{hypotheses: c.most, readers: 3})
 			if len(hs) != c.n || hs[0].Kind != c.first || len(tasks) != 2*c.n {
 				t.Fatalf("hypotheses %+v, %d rows", hs, len(tasks))
 			}

@@ -52,16 +52,17 @@ var modes = map[session.Mode][]string{
 
 // limits of a mode.
 type limits struct {
-	hypotheses int // most hypotheses that are tested
+	hypotheses int // most hypotheses that are tested by experiment
+	readers    int // most readers of a model (CR7)
 	repeats    int // runs that classify a reproduction as deterministic
 	flakyRuns  int // runs spent on a failure that does not show every time
 	proofs     int // repetitions that prove a fix, before and after
 }
 
 var modeLimits = map[session.Mode]limits{
-	session.Quick: {hypotheses: 3, repeats: 3, flakyRuns: 10, proofs: 2},
-	session.Full:  {hypotheses: 5, repeats: 5, flakyRuns: 20, proofs: 3},
-	session.Deep:  {hypotheses: 5, repeats: 8, flakyRuns: 60, proofs: 8},
+	session.Quick: {hypotheses: 3, readers: 1, repeats: 3, flakyRuns: 10, proofs: 2},
+	session.Full:  {hypotheses: 5, readers: 3, repeats: 5, flakyRuns: 20, proofs: 3},
+	session.Deep:  {hypotheses: 5, readers: 6, repeats: 8, flakyRuns: 60, proofs: 8},
 }
 
 func names(list []stage) []string {

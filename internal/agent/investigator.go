@@ -125,18 +125,18 @@ func (v *Investigator) Investigate(ctx context.Context, s *session.Session, t se
 	if err != nil {
 		return fail(err)
 	}
-	p, err := prompt(investigatePrompt)
-	if err != nil {
-		return fail(err)
-	}
 	board, err := d.Store.Discoveries()
 	if err != nil {
 		return fail(err)
 	}
 	work := &tools.Desk{Repo: d.Repo, Runner: d.Runner, Board: d.Store, Base: base, Task: t.ID, Source: t.ID, Now: d.Now, Redact: d.Redact}
+	p, offered, err := reader(roleOf(s, t.ID), work)
+	if err != nil {
+		return fail(err)
+	}
 	marks := NewMarks()
 	done := v.client.Run(ctx, Task{
-		Role: High, Prompt: p, First: brief(marks, s, t, board), Marks: marks, Tools: work.Investigator(),
+		Role: High, Prompt: p, First: brief(marks, s, t, board), Marks: marks, Tools: offered,
 		Report: Report{Tool: findingTool, Unsure: "; say inconclusive where you do not know", Check: func(raw json.RawMessage) error { return v.check(ctx, work, t, raw) }},
 		Budget: d.Budget, Context: d.Context, Store: d.Store, Redact: d.Redact,
 		Line: session.Dispatch{Step: "investigate", Task: t.ID, Mode: s.Mode}, Log: "logs/" + t.ID + "-agent.md",

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"strings"
 )
 
 // Instructions are files, one for each kind of work, with their version in the
@@ -20,12 +21,17 @@ const (
 	fixPrompt         = "fix.v1.md"
 )
 
-// prompt reads a file of instructions.
-func prompt(name string) (Prompt, error) {
-	text, err := files.ReadFile("prompts/" + name)
-	if err != nil {
-		return Prompt{}, err
+// prompt reads files of instructions as one. What several kinds of work have in
+// common comes first.
+func prompt(names ...string) (Prompt, error) {
+	var text []byte
+	for _, name := range names {
+		part, err := files.ReadFile("prompts/" + name)
+		if err != nil {
+			return Prompt{}, err
+		}
+		text = append(text, part...)
 	}
 	sum := sha256.Sum256(text)
-	return Prompt{File: name, Text: string(text), Hash: hex.EncodeToString(sum[:6])}, nil
+	return Prompt{File: strings.Join(names, "+"), Text: string(text), Hash: hex.EncodeToString(sum[:6])}, nil
 }

@@ -24,7 +24,9 @@ const (
 // (QD14, DB5). It knows the claim, the prediction and the evidence, and not
 // what the one who found it thought.
 type Challenge struct {
-	Task     string     `json:"task"`
+	Task string `json:"task"`
+	// As names the row that was challenged in its stead: both name one place.
+	As       string     `json:"as,omitempty"`
 	Result   Challenged `json:"result"`
 	Findings string     `json:"findings,omitempty"` // one sentence of the refuter
 	Why      string     `json:"why,omitempty"`      // why it decides, or why there was no end

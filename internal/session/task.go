@@ -78,10 +78,24 @@ const (
 // by the experiments that it asks for.
 const Reading HypothesisKind = "reading"
 
+// Role is the side from which a reader looks at a failure (CR7).
+type Role string
+
+// Roles of readers.
+const (
+	ErrorAnalysis        Role = "error"        // from what failed backwards
+	ChangeAnalysis       Role = "change"       // from what was changed
+	EvidenceGathering    Role = "evidence"     // at the boundaries of components
+	ReproductionAnalysis Role = "reproduction" // by the conditions under which it fails
+	DeepDive             Role = "deep"         // in one part of the code
+	DependencyAnalysis   Role = "dependency"   // at dependencies and settings
+)
+
 // Hypothesis is the typed side of a wave-1 row: what its experiment needs.
 type Hypothesis struct {
 	ID         string         `json:"id"`
 	Kind       HypothesisKind `json:"kind"`
+	Role       Role           `json:"role,omitempty"` // of its reader
 	Rank       int            `json:"rank"`
 	Prediction string         `json:"prediction"`        // what must be seen if it is true
 	Suspect    string         `json:"suspect,omitempty"` // commit ID named first by archaeology
