@@ -128,6 +128,9 @@ func history(b *strings.Builder, m Marks, s *session.Session) {
 			lines = append(lines, "culprit: "+c.Culprit.Short()+" "+oneLine(c.Culprit.Subject, 120))
 		}
 		lines = append(lines, "cause: "+oneLine(c.Summary, 500), "location: "+c.Location)
+		for _, h := range c.Lines[:min(len(c.Lines), 8)] {
+			lines = append(lines, "changed line without which the test passes, at "+h.Location()+":\n"+clip(h.Text, 300))
+		}
 		for _, h := range c.Minimal[:min(len(c.Minimal), 4)] {
 			lines = append(lines, "part of the culprit that makes the test fail, in "+h.File+":\n"+clip(h.Text, 1500))
 		}

@@ -104,12 +104,14 @@ func (st *study) minimise(ctx context.Context, loc *located, cause *session.Root
 		cause.MinimalNote = "the culprit changes no code apart from tests"
 		return
 	}
+	var always []session.Hunk
 	minimal, stats, err := st.smallest(ctx, ch, nil)
 	if errors.Is(err, ddmin.ErrNotReproduced) && len(ch.tests) > 0 {
 		// Other test files of the same package may have to move with the code
 		// before anything compiles.
 		cause.MinimalNote = "with the culprit's changes of other test files in place"
-		minimal, stats, err = st.smallest(ctx, ch, ch.tests)
+		always = ch.tests
+		minimal, stats, err = st.smallest(ctx, ch, always)
 	}
 	switch {
 	case errors.Is(err, ddmin.ErrNotReproduced):
@@ -138,6 +140,9 @@ func (st *study) minimise(ctx context.Context, loc *located, cause *session.Root
 		cause.MinimalNote = orWord(cause.MinimalNote, "not proved minimal: "+errSpent.Error())
 	}
 	cause.Location = st.decisive(hunks)
+	if err == nil && !stats.Exhausted {
+		st.narrow(ctx, hunks, always, ch.from, cause)
+	}
 }
 
 // bookkeeping matches changed lines that import, comment or are empty: they are
@@ -193,35 +198,11 @@ func kept(h session.Hunk, n int) session.Hunk {
 func (st *study) smallest(ctx context.Context, ch change, always []session.Hunk) ([]int, ddmin.Stats, error) {
 	var mu sync.Mutex
 	completed := map[string][]session.Hunk{}
-	runs := 0
-	once := func(ctx context.Context, hunks []session.Hunk) (ddmin.Verdict, string, error) {
-		edits, err := patch.ApplyEdits(append(slices.Clone(always), hunks...), content{ctx, st.lab.History, ch.from})
-		if err != nil {
-			return ddmin.Unresolved, "", ctx.Err() // this subset cannot be put together
-		}
-		t := at(st.base, ch.from, fmt.Sprintf("minimise: %d of %s", len(hunks), plural(len(ch.code), "hunk")), st.task.ID)
-		t.Edits = append(slices.Clone(st.base.Edits), edits...)
-		if known := st.lab.Known(t); len(edits) == 0 && known.Runs > 0 {
-			// Without any hunk this is the parent, which was verified.
-			if known.Failures > 0 {
-				return ddmin.Reproduces, "", nil
-			}
-			return ddmin.Not, "", nil
-		}
-		mu.Lock()
-		runs++
-		spent := runs > maxMinimise
-		mu.Unlock()
-		if spent {
-			return ddmin.Unresolved, "", errSpent
-		}
-		obs, err := st.lab.probe(ctx, t, st.patience)
-		return verdict(obs.Outcome), obs.Output, err
-	}
+	try := &combinations{st: st, from: ch.from, always: always, name: "hunk", of: len(ch.code), limit: maxMinimise}
 	test := func(ctx context.Context, hunks []session.Hunk) (ddmin.Verdict, error) {
 		set := hunks
 		for round := range maxRepairs {
-			v, output, err := once(ctx, set)
+			v, output, err := try.try(ctx, set)
 			if err != nil || v != ddmin.Unresolved {
 				if v == ddmin.Reproduces && len(set) > len(hunks) {
 					mu.Lock()
@@ -254,7 +235,7 @@ func (st *study) smallest(ctx context.Context, ch change, always []session.Hunk)
 	if err == nil {
 		var exact []int
 		exact, stats, err = minimal(ctx, set, func(ctx context.Context, hunks []session.Hunk) (ddmin.Verdict, error) {
-			v, _, err := once(ctx, hunks)
+			v, _, err := try.try(ctx, hunks)
 			return v, err
 		}, opts)
 		if exact != nil {
@@ -274,8 +255,8 @@ func (st *study) smallest(ctx context.Context, ch change, always []session.Hunk)
 	return best, stats, err
 }
 
-// errSpent ends a minimisation after maxMinimise runs.
-var errSpent = fmt.Errorf("the limit of %d runs for it was reached", maxMinimise)
+// errSpent ends a minimisation after its limit of runs.
+var errSpent = errors.New("the limit of runs for it was reached")
 
 // ids is the identity of a combination of hunks.
 func ids(hunks []session.Hunk) string {

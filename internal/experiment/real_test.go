@@ -91,9 +91,10 @@ func (h history) Tree(ctx context.Context) (experiment.Tree, error) { return h.M
 
 // processes runs commands as processes and counts them by script.
 type processes struct {
-	box   sandbox.Sandbox
-	mu    sync.Mutex
-	count map[string]int
+	box    sandbox.Sandbox
+	before string // shell command before each
+	mu     sync.Mutex
+	count  map[string]int
 }
 
 func (p *processes) Execute(ctx context.Context, e experiment.Execution) (experiment.Executed, error) {
@@ -101,7 +102,7 @@ func (p *processes) Execute(ctx context.Context, e experiment.Execution) (experi
 	p.count[e.Script]++
 	p.mu.Unlock()
 	var out bytes.Buffer
-	res, err := p.box.Run(ctx, sandbox.Command{Script: e.Script, Dir: e.Dir, Network: e.Network, Timeout: e.Timeout, Output: &out})
+	res, err := p.box.Run(ctx, sandbox.Command{Script: strings.TrimPrefix(p.before+"\n"+e.Script, "\n"), Dir: e.Dir, Network: e.Network, Timeout: e.Timeout, Output: &out})
 	return experiment.Executed{Exit: res.Exit, TimedOut: res.TimedOut, Limit: res.Limit, Duration: res.Duration, Output: out.String()}, err
 }
 

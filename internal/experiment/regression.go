@@ -189,6 +189,7 @@ func (st *study) confirm(loc *located, cause *session.RootCause) {
 			what = fmt.Sprintf(" %d of its %s are needed together to make the test fail, the first at %s.", n, plural(cause.Hunks, "hunk"), cause.Location)
 		}
 		st.supports("%s — %d of %s of the culprit on top of its parent: the test fails", cause.Location, n, plural(cause.Hunks, "hunk"))
+		what += st.decidingLines(cause)
 	} else if cause.Location != "" {
 		st.supports("%s — changed by the culprit", cause.Location)
 	}

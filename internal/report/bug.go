@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -125,8 +126,10 @@ func (v *view) causeSection() string {
 	if c.Probability > 0 {
 		parts = append(parts, "Probability that this commit introduced it: "+percent(c.Probability)+".")
 	}
-	if h := v.Hunks(); h != "" {
-		parts = append(parts, h)
+	for _, change := range []string{v.Lines(), v.Hunks()} {
+		if change != "" {
+			parts = append(parts, change)
+		}
 	}
 	if c.MinimalNote != "" {
 		parts = append(parts, sentence(prose(cut(line(c.MinimalNote), v.cell))))
@@ -139,8 +142,14 @@ func (v *view) causeSection() string {
 const short = 12
 
 // HunksShown is Hunks where it is short; HunksFolded is where it is long.
+//
+// The lines that decide are shown in its place where they are known.
 func (v *view) HunksShown() string {
-	_, fence, _ := strings.Cut(v.hunksIf(func(n int) bool { return n <= short }), "\n\n")
+	change := v.hunksIf(func(n int) bool { return n <= short })
+	if c := v.RootCause; c != nil && len(c.Lines) > 0 && len(c.Lines) <= short && v.Result != session.ResultFlaky {
+		change = v.Lines()
+	}
+	_, fence, _ := strings.Cut(change, "\n\n")
 	return fence // the lead has said what it is
 }
 
@@ -174,14 +183,44 @@ func (v *view) Hunks() string {
 	if !slices.ContainsFunc(c.Minimal, func(h session.Hunk) bool { return h.Text != "" }) {
 		return "" // too many to be kept
 	}
+	return lead + "\n\n" + v.diff(c.Minimal)
+}
+
+// deciding says to how many lines the hunks come down.
+func (v *view) deciding() string {
+	c := v.RootCause
+	if c == nil || len(c.Lines) == 0 {
+		return ""
+	}
+	s := fmt.Sprintf("Of %s %d %s", count(c.ChangedLines, "changed line"), len(c.Lines), word(len(c.Lines) == 1, "decides", "decide"))
+	if n := len(c.Conditions); n > 0 {
+		s += fmt.Sprintf(", with %d more that the code does not build without", n)
+	}
+	if c.LinesNote != "" {
+		s += " (" + prose(cut(line(c.LinesNote), v.cell)) + ")"
+	}
+	return s
+}
+
+// Lines are the changed lines that bring the failure, as a diff.
+func (v *view) Lines() string {
+	lead := v.deciding()
+	if lead == "" || !slices.ContainsFunc(v.RootCause.Lines, func(h session.Hunk) bool { return h.Text != "" }) {
+		return ""
+	}
+	return lead + ":\n\n" + v.diff(v.RootCause.Lines)
+}
+
+// diff is a fence with hunks.
+func (v *view) diff(hunks []session.Hunk) string {
 	var b strings.Builder
-	for _, h := range c.Minimal[:min(len(c.Minimal), v.lines)] {
+	for _, h := range hunks[:min(len(hunks), v.lines)] {
 		b.WriteString("@@ " + line(h.Location()) + "\n" + h.Text)
 		if !strings.HasSuffix(h.Text, "\n") {
 			b.WriteByte('\n')
 		}
 	}
-	return lead + "\n\n" + fence("diff", b.String(), v.lines)
+	return fence("diff", b.String(), v.lines)
 }
 
 // challenge names what was ruled out beside the cause (DB5).

@@ -63,6 +63,9 @@ func (v *view) annotations() []Annotation {
 			why = v.testText() + " fails since " + c.Culprit.Short() + ": " + c.Summary
 		}
 		add(c.Location, "warning", "Root cause", why)
+		for _, h := range c.Lines {
+			add(h.Location(), "warning", "Root cause", "Without this change "+v.testText()+" passes.")
+		}
 		for _, h := range c.Minimal {
 			add(h.Location(), "warning", "Root cause", "This change is needed to make "+v.testText()+" fail.")
 		}

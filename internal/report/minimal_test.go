@@ -56,3 +56,26 @@ func TestNecessityIsSaidAsItWasSeen(t *testing.T) {
 		}
 	}
 }
+
+func TestTheLinesThatDecideAreShownBeforeTheirHunk(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("+harmless\n", 29)
+	s := &session.Session{
+		Result: session.ResultRootCause,
+		RootCause: &session.RootCause{
+			Culprit: &session.Commit{SHA: strings.Repeat("a", 40), Subject: "price"}, Location: "a.go:7", Hunks: 4,
+			Minimal:      []session.Hunk{{ID: "a.go#1", File: "a.go", NewStart: 1, NewLines: 30, Text: long + "+wrong\n"}},
+			Lines:        []session.Hunk{{ID: "a.go#1:7", File: "a.go", NewStart: 7, NewLines: 1, Text: "+wrong\n"}},
+			Conditions:   []session.Hunk{{ID: "a.go#1:2", File: "a.go", NewStart: 2, NewLines: 1, Text: "+harmless\n"}},
+			ChangedLines: 30,
+		},
+	}
+	report := string(BugReport(s))
+	lines := strings.Index(report, "Of 30 changed lines 1 decides, with 1 more that the code does not build without:")
+	if hunk := strings.Index(report, "The smallest part of it"); lines < 0 || hunk < lines || !strings.Contains(report[lines:hunk], "@@ a.go:7\n+wrong\n") {
+		t.Errorf("\n%s", report)
+	}
+	if got := show(s).HunksShown(); !strings.Contains(got, "+wrong") || strings.Contains(got, "harmless") {
+		t.Errorf("shown unfolded: %s", got)
+	}
+}

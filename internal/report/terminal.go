@@ -114,8 +114,12 @@ func (t *screen) hypotheses(v *view) {
 func (t *screen) change(v *view) {
 	if c := v.RootCause; c != nil && len(c.Minimal) > 0 {
 		t.head("The change that brings it")
-		n := 0
-		for _, h := range c.Minimal {
+		n, hunks := 0, c.Minimal
+		if len(c.Lines) > 0 {
+			t.text("  ", "  ", v.deciding()+".")
+			hunks = c.Lines
+		}
+		for _, h := range hunks {
 			t.b.WriteString("  " + t.paint(dim, line(h.Location())) + "\n")
 			for l := range strings.SplitSeq(strings.TrimSuffix(h.Text, "\n"), "\n") {
 				if n++; n > 30 {

@@ -320,6 +320,9 @@ func (v *view) causeLead() string {
 	default:
 		s += "."
 	}
+	if d := v.deciding(); d != "" {
+		s += " " + d + "."
+	}
 	if c.Merge != nil {
 		s += " It came in with merge " + v.named(*c.Merge) + "."
 	}

@@ -79,5 +79,13 @@ type Hunk struct {
 	Raw []byte `json:"raw,omitempty"`
 }
 
+// Before is how many lines of the old side stand before the hunk.
+func (h Hunk) Before() int {
+	if h.OldLines > 0 {
+		return h.OldStart - 1
+	}
+	return h.OldStart
+}
+
 // Location is where the hunk's new side stands.
 func (h Hunk) Location() string { return Location(h.File, max(h.NewStart, 1)) }

@@ -155,9 +155,18 @@ type RootCause struct {
 	Alternatives []Commit `json:"alternatives,omitempty"`
 	// Minimal is the smallest set of Culprit's hunks that makes the test fail
 	// on top of Parent; Hunks is how many there were.
-	Minimal       []Hunk  `json:"minimal,omitempty"`
-	Hunks         int     `json:"hunks,omitempty"`
-	MinimalNote   string  `json:"minimal_note,omitempty"`   // why there is none, or what it does not show
+	Minimal     []Hunk `json:"minimal,omitempty"`
+	Hunks       int    `json:"hunks,omitempty"`
+	MinimalNote string `json:"minimal_note,omitempty"` // why there is none, or what it does not show
+	// Lines are the fewest changed lines of Minimal that make the test fail
+	// on top of Parent and without each of which it passes there; Conditions
+	// are those that had to go with them, because the rest does not build
+	// without. ChangedLines is how many Minimal has. All are empty where Minimal
+	// was not taken apart further, and LinesNote says why.
+	Lines         []Hunk  `json:"lines,omitempty"`
+	Conditions    []Hunk  `json:"conditions,omitempty"`
+	ChangedLines  int     `json:"changed_lines,omitempty"`
+	LinesNote     string  `json:"lines_note,omitempty"`
 	NoCodeChange  bool    `json:"no_code_change,omitempty"` // the test or environment is at fault: the code stays
 	SearchSummary *Search `json:"search,omitempty"`
 	// Struck counts quotes and runs that were claimed as evidence and are not
