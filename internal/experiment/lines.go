@@ -18,6 +18,7 @@ const (
 	maxLineRuns = 48  // new combinations
 	maxLines    = 400 // changed lines of all hunks
 	minLineRuns = 6   // fewer decide nothing
+	fewLines    = 12  // so many are read sooner than they are told apart
 )
 
 // narrow goes on from the smallest hunks to the fewest lines of them, and tells
@@ -41,7 +42,7 @@ func (st *study) narrow(ctx context.Context, hunks, always []session.Hunk, from 
 	}
 	limit := st.lab.spare(maxLineRuns) / st.patience
 	switch {
-	case len(lines) < 2:
+	case len(lines) < 2, len(lines) <= fewLines && st.s.Mode != session.Deep:
 		return
 	case len(lines) > maxLines:
 		cause.LinesNote = fmt.Sprintf("%d changed lines are too many to be told apart by runs", len(lines))

@@ -149,3 +149,15 @@ func TestBlocksFollowTheIndentation(t *testing.T) {
 		}
 	}
 }
+
+func TestFewLinesAreToldApartInDeepModeOnly(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[session.Mode]string{session.Full: "", session.Deep: "BUG"} {
+		w := narrowWorld("x", "BUG", "y")
+		s := w.session(session.Regression)
+		s.Mode = mode
+		if f := investigate(t, w.lab(t, Options{}), s); texts(f.Cause.Lines) != want {
+			t.Errorf("%s: %q", mode, texts(f.Cause.Lines))
+		}
+	}
+}
