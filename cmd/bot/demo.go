@@ -100,6 +100,13 @@ func (d *demo) say(format string, args ...any) {
 	fmt.Fprintf(d.app.Stdout, format+"\n", args...)
 }
 
+// lastShown is the last line of progress.
+func (d *demo) lastShown() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.shown
+}
+
 // run sets the stage, plays the scenarios and judges them.
 func (d *demo) run(ctx context.Context, keep, verbose bool) (code int, err error) {
 	if err := os.MkdirAll(d.dir, 0o755); err != nil {

@@ -153,24 +153,30 @@ func (d *demo) complete(branch, log string, exit int) (githubtest.Run, error) {
 	}}})
 }
 
-// scenarioTime bounds one scenario.
-const scenarioTime = 3 * time.Minute
+// mostSilence is how long a scenario may go without a line of progress.
+const mostSilence = 3 * time.Minute
 
 // await waits until the bot's check run on a commit is completed; of several
 // sessions on the commit, for the newest.
 func (d *demo) await(ctx context.Context, sha string) (githubtest.CheckRun, error) {
 	seen := len(d.checks(sha, "completed"))
-	ctx, cancel := context.WithTimeout(ctx, scenarioTime)
-	defer cancel()
+	silence := time.NewTimer(mostSilence)
+	defer silence.Stop()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for {
+	for last := ""; ; {
+		if now := d.lastShown(); now != last {
+			last = now
+			silence.Reset(mostSilence)
+		}
 		if done := d.checks(sha, "completed"); len(done) > seen {
 			return done[len(done)-1], nil
 		}
 		select {
 		case <-ctx.Done():
-			return githubtest.CheckRun{}, fmt.Errorf("no result on GitHub after %s", scenarioTime)
+			return githubtest.CheckRun{}, context.Cause(ctx)
+		case <-silence.C:
+			return githubtest.CheckRun{}, fmt.Errorf("no result on GitHub, and no progress for %s", mostSilence)
 		case <-tick.C:
 		}
 	}
