@@ -21,6 +21,7 @@ type value = any
 type unknown struct {
 	why    string // what it depends on: "secrets.TOKEN"
 	secret bool
+	over   bool // it is not unknown, but more than is worked out here
 }
 
 // scope holds the contexts that expressions see. A property that a context
@@ -29,11 +30,12 @@ type unknown struct {
 type scope struct {
 	contexts map[string]value
 	open     map[string]bool
+	work     *int // bytes that expressions read and made
 }
 
 // with is the scope with one context replaced.
 func (s scope) with(name string, v value) scope {
-	out := scope{contexts: make(map[string]value, len(s.contexts)+1), open: s.open}
+	out := scope{contexts: make(map[string]value, len(s.contexts)+1), open: s.open, work: s.work}
 	for k, x := range s.contexts {
 		out.contexts[k] = x
 	}
@@ -42,7 +44,7 @@ func (s scope) with(name string, v value) scope {
 }
 
 // text fills the expressions of a string in. What is unknown stays empty and
-// is listed.
+// is listed. Of a text that is too long nothing is left.
 func (s scope) text(str string) (string, []unknown) {
 	if !strings.Contains(str, "${{") {
 		return str, nil
@@ -53,7 +55,7 @@ func (s scope) text(str string) (string, []unknown) {
 		before, rest, found := strings.Cut(str, "${{")
 		b.WriteString(before)
 		if !found {
-			return b.String(), missing
+			break
 		}
 		v, n := s.expression(rest)
 		if u, is := v.(unknown); is {
@@ -61,8 +63,14 @@ func (s scope) text(str string) (string, []unknown) {
 		} else {
 			b.WriteString(toText(v))
 		}
-		str = rest[n:]
+		if str = rest[n:]; b.Len() > maxValue {
+			break
+		}
 	}
+	if u, is := s.bounded(b.String()).(unknown); is {
+		return "", append(missing, u)
+	}
+	return b.String(), missing
 }
 
 // whole is the value of a string that may be one expression alone, whose value
@@ -167,15 +175,15 @@ func (s scope) eval(n actionlint.ExprNode) value {
 		}
 		return !truthy(v)
 	case *actionlint.CompareOpNode:
-		return compare(n.Kind, s.eval(n.Left), s.eval(n.Right))
+		return compare(n.Kind, s.bounded(s.eval(n.Left)), s.bounded(s.eval(n.Right)))
 	case *actionlint.LogicalOpNode:
 		return s.logical(n)
 	case *actionlint.FuncCallNode:
 		args := make([]value, len(n.Args))
 		for i, a := range n.Args {
-			args[i] = s.eval(a)
+			args[i] = s.bounded(s.eval(a))
 		}
-		return call(strings.ToLower(n.Callee), args)
+		return s.bounded(call(strings.ToLower(n.Callee), args))
 	}
 	return unknown{why: "an expression of a new form"}
 }

@@ -59,6 +59,9 @@ func call(name string, args []value) value {
 		if err := json.Unmarshal([]byte(toText(arg(0))), &v); err != nil {
 			return unknown{why: "fromJSON()"}
 		}
+		if depth(v) > maxDepth {
+			return unknown{why: "fromJSON() of a text that nests deeper than " + strconv.Itoa(maxDepth), over: true}
+		}
 		return lowerKeys(v)
 	}
 	return unknown{why: name + "()"}
@@ -69,7 +72,7 @@ func format(args []value) value {
 		return ""
 	}
 	var b strings.Builder
-	for f := toText(args[0]); f != ""; {
+	for f := toText(args[0]); f != "" && b.Len() <= maxValue; {
 		switch {
 		case strings.HasPrefix(f, "{{"), strings.HasPrefix(f, "}}"):
 			b.WriteByte(f[0])
@@ -100,11 +103,16 @@ func join(v value, args []value) value {
 	if !ok {
 		return toText(v)
 	}
-	out := make([]string, len(list))
+	var b strings.Builder
 	for i, x := range list {
-		out[i] = toText(x)
+		if i > 0 {
+			b.WriteString(sep)
+		}
+		if b.WriteString(toText(x)); b.Len() > maxValue {
+			break // it is too long already
+		}
 	}
-	return strings.Join(out, sep)
+	return b.String()
 }
 
 // lowerKeys makes the names of properties comparable: they are read without

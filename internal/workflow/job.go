@@ -78,6 +78,7 @@ func (r *reader) root(w *actionlint.Workflow) scope {
 			"env": map[string]any{}, "matrix": map[string]any{}, "inputs": map[string]any{}, "strategy": map[string]any{"fail-fast": true},
 			"job": map[string]any{"status": "success"}, "steps": map[string]any{}, "needs": map[string]any{}, "secrets": map[string]any{}, "vars": map[string]any{},
 		},
+		work: &r.work,
 		open: map[string]bool{"github": true, "job": true, "steps": true, "needs": true, "secrets": true, "vars": true, "strategy": true},
 	}
 }

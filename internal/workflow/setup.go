@@ -4,6 +4,7 @@ import (
 	"errors"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/rhysd/actionlint"
@@ -24,14 +25,12 @@ func (w *walk) before(st *actionlint.Step) {
 		inner, scope, err := w.composite(x)
 		switch {
 		case err == nil && w.depth < maxActions:
-			w.inside(scope, func() {
+			w.inside(st, scope, false, func() {
 				// The failing step lies behind this action, not in it.
-				for _, st := range inner {
-					if st == nil || st.Exec == nil || st.If != nil && w.scope.condition(st.If.Value) == false {
-						continue
+				for _, st := range within(w, inner, "the action "+brief(x.Uses.Value)) {
+					if st != nil && st.Exec != nil {
+						w.past(st)
 					}
-					w.before(st)
-					w.ran(st)
 				}
 			})
 		case strings.HasPrefix(x.Uses.Value, "./"):
@@ -47,8 +46,8 @@ var (
 	system = regexp.MustCompile(`(?m)(?:^|[;&|(]|\bsudo\s+(?:-\S+\s+)*)\s*(?:sudo|apt|apt-get|brew|choco|yum|dnf|apk|pacman|snap|systemctl|service|docker|docker-compose|podman)\s`)
 	checks = regexp.MustCompile(`\b(?:lint|vet|gofmt|fmt|format|tests?|check|coverage|codecov|coveralls|typecheck|audit|clippy|shellcheck|mypy|flake8|ruff|eslint|prettier|bench|pytest|tox|jest|vitest|mocha|rspec|tsc|actionlint|git\b.*\bdiff|gh|curl -\S*F)\b`)
 	makes  = regexp.MustCompile(`\b(?:install|download|ci|restore|sync|fetch|build|compile|generate|gen|setup|bootstrap|deps|dependencies|vendor|protoc|migrate|init|prepare|mkdir|cp|mv|tar|unzip|export|GITHUB_ENV|GITHUB_PATH|get|add)\b`)
-	// variable is a line that hands a plain value to later steps.
-	variable = regexp.MustCompile(`^echo\s+(?:"([A-Za-z_]\w*)=([^"$` + "`" + `\\]*)"|'([A-Za-z_]\w*)=([^']*)'|([A-Za-z_]\w*)=([^\s"'$` + "`" + `\\;&|<>]*))\s*>>\s*"?\$\{?GITHUB_ENV\}?"?$`)
+	// handing is a line that hands a plain value to later steps.
+	handing = regexp.MustCompile(`^echo\s+(?:"([A-Za-z_]\w*)=([^"$` + "`" + `\\]*)"|'([A-Za-z_]\w*)=([^']*)'|([A-Za-z_]\w*)=([^\s"'$` + "`" + `\\;&|<>]*))\s*>>\s*"?\$\{?GITHUB_ENV\}?"?$`)
 )
 
 // comments are lines of a script that say what it is for.
@@ -65,6 +64,7 @@ func (w *walk) prepares(st *actionlint.Step, x *actionlint.ExecRun) {
 		return // it leaves nothing behind
 	}
 	s, ok := w.script(st, x, false)
+	w.forget(x.Run.Value)
 	if !ok {
 		return // listed already
 	}
@@ -75,8 +75,8 @@ func (w *walk) prepares(st *actionlint.Step, x *actionlint.ExecRun) {
 	var kept []string
 	for _, l := range lines {
 		t := strings.TrimSpace(l)
-		if m := variable.FindStringSubmatch(t); m != nil {
-			w.env = w.setVariable(w.env, m[1]+m[3]+m[5], m[2]+m[4]+m[6])
+		if m := handing.FindStringSubmatch(t); m != nil {
+			w.hand(m[1]+m[3]+m[5], m[2]+m[4]+m[6])
 			continue
 		}
 		switch {
@@ -147,6 +147,8 @@ func (w *walk) uses(x *actionlint.ExecAction) {
 		w.differ(session.Difference{Kind: session.DiffContainer, There: "a step in the image " + strings.TrimPrefix(x.Uses.Value, "docker://"), Here: "images are not run"})
 	default:
 		w.differ(session.Difference{Kind: session.DiffAction, There: "the action " + brief(x.Uses.Value), Here: "actions of others are not run"})
+		w.env = w.put(slices.Clone(w.env), variable{name: anyName})
+		w.see(w.over)
 	}
 }
 

@@ -19,10 +19,11 @@ type walk struct {
 	named bool
 	out   Recipe
 
-	shell, dir string   // defaults of workflow and job
-	env        []string // "K=V" so far
-	root       string   // folder that the repository is checked out to, "." mostly
-	depth      int      // of composite actions
+	shell, dir string     // defaults of workflow and job
+	env        []variable // of workflow and job, and what steps handed on
+	over       []variable // of the steps that use the actions around this one
+	root       string     // folder that the repository is checked out to, "." mostly
+	depth      int        // of composite actions
 }
 
 // maxActions is how deep composite actions use one another.
@@ -49,11 +50,14 @@ func (w *walk) run() {
 			w.dir = w.textOr(d.Run.WorkingDirectory, w.dir)
 		}
 	}
-	w.env = w.environ(w.env, w.job.workflow.Env, true)
+	levels := []*actionlint.Env{w.job.workflow.Env, nil, j.Env}
 	if j.Container != nil {
-		w.env = w.environ(w.env, j.Container.Env, true)
+		levels[1] = j.Container.Env
 	}
-	w.env = w.environ(w.env, j.Env, true)
+	for _, level := range levels {
+		w.env = w.environ(w.env, level, true)
+		w.see(w.over)
+	}
 	if !w.steps(j.Steps) && w.out.Why == "" {
 		w.out.Why = "which step failed is not known"
 	}
@@ -74,98 +78,18 @@ func (w *walk) missing(list []unknown, what string, blocks bool) {
 		switch {
 		case u.secret || u.why == "github.token":
 			w.differ(session.Difference{Kind: session.DiffSecret, There: "the secret " + strings.ToUpper(strings.TrimPrefix(u.why, "secrets.")) + " in " + what, Here: "it is not known", Blocks: blocks})
+		case u.over:
+			w.differ(session.Difference{Kind: session.DiffExpression, There: u.why + " in " + what, Here: "not worked out", Blocks: blocks})
 		default:
 			w.differ(session.Difference{Kind: session.DiffExpression, There: u.why + " in " + what, Here: "known to GitHub alone", Blocks: blocks})
 		}
 	}
 }
 
-// environ adds the variables of a level to those before it. blocks tells that
-// the failing command sees them.
-func (w *walk) environ(env []string, level *actionlint.Env, blocks bool) []string {
-	env = slices.Clone(env)
-	if level == nil {
-		return env
-	}
-	if level.Expression != nil {
-		w.missing([]unknown{{why: level.Expression.Value}}, "the environment", blocks)
-		return env
-	}
-	vars := make([]*actionlint.EnvVar, 0, len(level.Vars))
-	for _, v := range level.Vars {
-		if v != nil && v.Name != nil {
-			vars = append(vars, v)
-		}
-	}
-	slices.SortFunc(vars, func(a, b *actionlint.EnvVar) int { return before(a.Name, b.Name) })
-	for _, v := range vars {
-		text := ""
-		if v.Value != nil {
-			var open []unknown
-			if text, open = w.scope.text(v.Value.Value); len(open) > 0 {
-				w.missing(open, "the variable "+v.Name.Value, blocks)
-				continue
-			}
-		}
-		env = w.setVariable(env, v.Name.Value, text)
-	}
-	return env
-}
-
-// setVariable adds one variable, unless this machine sets it itself.
-func (w *walk) setVariable(env []string, name, text string) []string {
-	if !validName(name) || strings.ContainsRune(text, 0) {
-		return env
-	}
-	if reserved(name) {
-		w.differ(session.Difference{Kind: session.DiffVariable, There: name + "=" + brief(text), Here: "set by this machine"})
-		return env
-	}
-	env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
-	w.scope = w.scope.with("env", added(w.scope.contexts["env"], name, text))
-	return append(env, name+"="+text)
-}
-
-func added(v value, name, text string) map[string]any {
-	out := map[string]any{}
-	if old, ok := v.(map[string]any); ok {
-		for k, x := range old {
-			out[k] = x
-		}
-	}
-	out[strings.ToLower(name)] = text
-	return out
-}
-
-// reserved variables belong to the machine: folders, caches, the runner's own
-// files, and what makes a program load other code.
-func reserved(name string) bool {
-	switch name {
-	case "PATH", "HOME", "PWD", "TMPDIR", "USER", "SHELL", "IFS", "ENV", "BASH_ENV", "GOCACHE", "GOMODCACHE", "GOPATH", "GOROOT", "GOPROXY", "GOTOOLCHAIN",
-		"CARGO_HOME", "RUSTUP_HOME", "PIP_CACHE_DIR", "npm_config_cache", "NPM_CONFIG_CACHE", "JAVA_HOME":
-		return true
-	}
-	for _, p := range []string{"LD_", "DYLD_", "GITHUB_", "RUNNER_", "ACTIONS_", "CULPRIT_", "BASH_FUNC_"} {
-		if strings.HasPrefix(name, p) {
-			return true
-		}
-	}
-	return false
-}
-
-func validName(s string) bool {
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return s != ""
-}
-
 // steps does the steps before the failing one and takes that. done tells that
 // the failing one was among them.
 func (w *walk) steps(list []*actionlint.Step) (done bool) {
+	list = within(w, list, "one job or action")
 	target := w.locate(list)
 	for i, st := range list {
 		if st == nil || st.Exec == nil {
@@ -175,18 +99,28 @@ func (w *walk) steps(list []*actionlint.Step) (done bool) {
 			w.failing(st)
 			return true
 		}
-		if st.If != nil {
-			v := w.scope.condition(st.If.Value)
-			if u, is := v.(unknown); is {
-				w.differ(session.Difference{Kind: session.DiffCondition, There: title(st) + ", if " + brief(st.If.Value), Here: "done: " + u.why + " is not known"})
-			} else if v != true {
-				continue
-			}
-		}
-		w.before(st)
-		w.ran(st)
+		w.past(st)
 	}
 	return false
+}
+
+// past does a step before the failing one, unless its condition keeps it out.
+func (w *walk) past(st *actionlint.Step) {
+	if st.If != nil {
+		outer := w.scope
+		if st.Env != nil {
+			w.see(w.environ(w.over, st.Env, false))
+		}
+		v := w.scope.condition(st.If.Value)
+		w.scope = outer
+		if u, is := v.(unknown); is {
+			w.differ(session.Difference{Kind: session.DiffCondition, There: title(st) + ", if " + brief(st.If.Value), Here: "done: " + u.why + " is not known"})
+		} else if v != true {
+			return
+		}
+	}
+	w.before(st)
+	w.ran(st)
 }
 
 // ran makes what a step leaves for later ones known as far as it is.
@@ -321,7 +255,7 @@ func (w *walk) failing(st *actionlint.Step) {
 	case *actionlint.ExecAction:
 		inner, scope, err := w.composite(x)
 		if err == nil && w.depth < maxActions {
-			w.inside(scope, func() {
+			w.inside(st, scope, true, func() {
 				if !w.steps(inner) && w.out.Why == "" {
 					w.out.Why = "which step of the action " + x.Uses.Value + " failed is not known"
 				}
@@ -337,14 +271,18 @@ func (w *walk) failing(st *actionlint.Step) {
 	}
 }
 
-// inside runs f with the contexts of a composite action.
-func (w *walk) inside(s scope, f func()) {
-	outer, shell, dir := w.scope, w.shell, w.dir
+// inside runs f with the contexts of the composite action that a step uses, and
+// with that step's variables, which end with it.
+func (w *walk) inside(st *actionlint.Step, s scope, blocks bool, f func()) {
+	outer, shell, dir, over := w.scope, w.shell, w.dir, w.over
+	w.over = w.environ(w.over, st.Env, blocks)
 	w.scope, w.shell, w.dir = s, "", ""
+	w.see(w.over)
 	w.depth++
 	f()
 	w.depth--
-	w.scope, w.shell, w.dir = outer.with("env", w.scope.contexts["env"]), shell, dir
+	w.scope, w.shell, w.dir, w.over = outer, shell, dir, over
+	w.see(w.over)
 }
 
 // script fills a run step in.
@@ -352,10 +290,13 @@ func (w *walk) script(st *actionlint.Step, x *actionlint.ExecRun, blocks bool) (
 	if x.Run == nil {
 		return Step{}, false
 	}
-	outer := w.scope
-	env := w.environ(w.env, st.Env, blocks)
+	outer, env := w.scope, w.over
+	defer func() { w.scope = outer }() // variables of a step end with it
+	if st.Env != nil {
+		env = w.environ(env, st.Env, blocks)
+		w.see(env)
+	}
 	run, open := w.scope.text(x.Run.Value)
-	w.scope = outer // variables of a step end with it
 	w.missing(open, title(st), blocks)
 	if len(open) > 0 || strings.ContainsRune(run, 0) {
 		return Step{}, false
@@ -374,7 +315,7 @@ func (w *walk) script(st *actionlint.Step, x *actionlint.ExecRun, blocks bool) (
 		w.differ(session.Difference{Kind: session.DiffCheckout, There: title(st) + " runs in a folder outside of the repository", Here: "there is the repository alone", Blocks: blocks})
 		return Step{}, false
 	}
-	return Step{Name: title(st), Run: strings.TrimRight(run, "\n"), Shell: shell, Dir: dir, Env: env}, true
+	return Step{Name: title(st), Run: strings.TrimRight(run, "\n"), Shell: shell, Dir: dir, Env: w.given(env)}, true
 }
 
 // known maps the shell of a step to one that this machine has. PowerShell and

@@ -149,6 +149,7 @@ type reader struct {
 	Query
 	held  map[string]bool
 	reads int
+	work  int // see maxWork
 }
 
 // workflows are the files to look at.
