@@ -128,6 +128,7 @@ func attempts() []attempt {
 		{name: "loopback-multipath", what: "connect by multipath TCP", wall: wallNetwork},
 		{name: "loopback-fast-open", what: "connect by sending (sendto, MSG_FASTOPEN)", wall: wallFastOpen, control: true},
 		{name: "loopback-fast-open-message", what: "connect by sending (sendmsg, MSG_FASTOPEN)", wall: wallFastOpen, control: true},
+		{name: "loopback-fast-open-messages", what: "connect by sending (sendmmsg, MSG_FASTOPEN)", wall: wallFastOpen, control: true},
 		{name: "loopback-datagram", what: "send a datagram to the host's loopback", wall: wallNetwork, control: true},
 		{name: "loopback-shell", what: "connect by bash's /dev/tcp", wall: wallNetwork, control: true},
 		{name: "host-address", what: "connect to the host's own address", wall: wallNetwork, control: true},

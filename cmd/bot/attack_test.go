@@ -79,7 +79,7 @@ func assault(t *testing.T, backend, phase string, only []string) (*world, *bait,
 	makeHostile(t, w, b, phase)
 	bot := w.start("--mode", "quick", "--sandbox", backend)
 	startByCI(w, p)
-	ended := eventually(t, 3*time.Minute, "the session ends", func() bool { return w.completed() > 0 && w.idle() })
+	ended := eventually(t, 6*time.Minute, "the session ends", func() bool { return w.completed() > 0 && w.idle() })
 	bot.terminate(t, 15*time.Second)
 	if !ended {
 		t.Fatalf("log:\n%s", w.log)

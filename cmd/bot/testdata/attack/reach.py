@@ -2,6 +2,7 @@
 
 Each bait that is reached notes who reached it, and answers with a secret.
 """
+import ctypes
 import os
 import socket
 import struct
@@ -68,6 +69,26 @@ def _():
 @attempt('loopback-fast-open-message')
 def _():
     return by_sending(lambda s, fast, to: s.sendmsg([b'loopback-fast-open-message\n'], [], fast, to))
+
+
+@attempt('loopback-fast-open-messages')
+def _():
+    class Part(ctypes.Structure):
+        _fields_ = [('base', ctypes.c_char_p), ('len', ctypes.c_size_t)]
+
+    class Message(ctypes.Structure):
+        _fields_ = [('name', ctypes.c_char_p), ('namelen', ctypes.c_uint), ('parts', ctypes.POINTER(Part)), ('count', ctypes.c_size_t),
+                    ('control', ctypes.c_void_p), ('controllen', ctypes.c_size_t), ('flags', ctypes.c_int), ('sent', ctypes.c_uint)]
+
+    def send(s, fast, to):
+        name = struct.pack('=H', INET) + struct.pack('!H4s8x', to[1], socket.inet_aton(to[0]))
+        text = b'loopback-fast-open-messages\n'
+        message = Message(name, len(name), ctypes.pointer(Part(text, len(text))), 1, None, 0, 0, 0)
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.sendmmsg(s.fileno(), ctypes.byref(message), 1, fast) < 0:
+            raise OSError(ctypes.get_errno(), 'sendmmsg')
+
+    return by_sending(send)
 
 
 @attempt('loopback-datagram')
