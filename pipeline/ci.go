@@ -30,12 +30,8 @@ func (e *env) recipes(ctx context.Context, files []string, tests func(workflow.S
 			}
 			return data, err
 		},
-		GitHub: map[string]string{
-			"sha": s.Bad.SHA, "repository": s.Source.Repository, "ref_name": s.Source.Ref, "actor": s.Source.Actor,
-		},
-	}
-	if s.Source.Ref != "" {
-		q.GitHub["ref"] = "refs/heads/" + s.Source.Ref
+		Commit: s.Bad.SHA, Branch: s.Source.Ref, PullRequest: s.Source.PR,
+		GitHub: map[string]string{"repository": s.Source.Repository, "actor": s.Source.Actor},
 	}
 	if owner, _, ok := strings.Cut(s.Source.Repository, "/"); ok {
 		q.GitHub["repository_owner"] = owner
@@ -49,8 +45,9 @@ func (e *env) recipes(ctx context.Context, files []string, tests func(workflow.S
 		}
 	}
 	if j := redJob(s); q.Job == "" {
-		q.Job, q.Workflow, q.Steps = j.Name, j.Workflow, j.Steps
-		q.GitHub["event_name"] = j.Event
+		q.Job, q.Workflow, q.Steps, q.Event = j.Name, j.Workflow, j.Steps, j.Event
+	} else if i := slices.IndexFunc(s.Symptom.Jobs, func(j session.CIJob) bool { return strings.EqualFold(j.Name, q.Job) }); i >= 0 {
+		q.Event = s.Symptom.Jobs[i].Event // another job may have been started by another event
 	}
 	found, problems := workflow.Find(q)
 	if failed != nil {

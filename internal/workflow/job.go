@@ -3,6 +3,7 @@ package workflow
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ var errNotThere = errors.New("this commit does not have it")
 // of the workflows that call it.
 type instance struct {
 	path     string
-	workflow *actionlint.Workflow
+	workflow *file
 	job      *actionlint.Job
 	scope    scope
 	names    []string // as CI may show it, the likeliest first
@@ -46,7 +47,7 @@ func (r *reader) jobs(p string) ([]instance, error) {
 }
 
 // startsByItself leaves workflows out that a change of the code does not start.
-func startsByItself(w *actionlint.Workflow) bool {
+func startsByItself(w *file) bool {
 	return slices.ContainsFunc(w.On, func(e actionlint.Event) bool {
 		switch e.EventName() {
 		case "push", "pull_request", "pull_request_target", "merge_group":
@@ -57,9 +58,9 @@ func startsByItself(w *actionlint.Workflow) bool {
 }
 
 // root are the contexts of a workflow that nobody calls.
-func (r *reader) root(w *actionlint.Workflow) scope {
+func (r *reader) root(w *file) scope {
 	github := map[string]any{
-		"event_name": "push", "workspace": ".", "server_url": "https://github.com", "api_url": "https://api.github.com", "repository_owner": "",
+		"workspace": ".", "server_url": "https://github.com", "api_url": "https://api.github.com", "repository_owner": "",
 	}
 	for k, v := range r.GitHub {
 		github[strings.ToLower(k)] = v
@@ -72,6 +73,9 @@ func (r *reader) root(w *actionlint.Workflow) scope {
 			delete(github, k) // not known
 		}
 	}
+	for k, v := range r.started(w) {
+		github[k] = v
+	}
 	return scope{
 		contexts: map[string]value{
 			"github": github, "runner": map[string]any{"os": "Linux", "arch": "X64", "temp": "/tmp", "tool_cache": "/opt/hostedtoolcache", "environment": "github-hosted", "debug": ""},
@@ -83,7 +87,45 @@ func (r *reader) root(w *actionlint.Workflow) scope {
 	}
 }
 
-func (r *reader) expand(p string, w *actionlint.Workflow, s scope, callers []string, depth int) []instance {
+// started are the properties of the github context that depend on what started
+// the run. A workflow that only one event starts tells it itself.
+func (r *reader) started(w *file) map[string]any {
+	event := r.Event
+	var events []string
+	for _, e := range w.On {
+		if name := e.EventName(); name != "workflow_call" {
+			events = append(events, name)
+		}
+	}
+	if event == "" && len(events) == 1 {
+		event = events[0]
+	}
+	out := map[string]any{}
+	set := func(name, text string) {
+		if text != "" {
+			out[name] = text
+		}
+	}
+	set("event_name", event)
+	switch event {
+	case "push":
+		out["head_ref"], out["base_ref"] = "", "" // which this event does not have
+		set("sha", r.Commit)
+		if r.Branch != "" {
+			out["ref"], out["ref_name"] = "refs/heads/"+r.Branch, r.Branch
+		}
+	case "pull_request":
+		set("head_ref", r.Branch)
+		if r.PullRequest > 0 {
+			out["ref"], out["ref_name"] = fmt.Sprintf("refs/pull/%d/merge", r.PullRequest), fmt.Sprintf("%d/merge", r.PullRequest)
+		}
+	case "pull_request_target":
+		set("head_ref", r.Branch)
+	}
+	return out
+}
+
+func (r *reader) expand(p string, w *file, s scope, callers []string, depth int) []instance {
 	var out []instance
 	ids := make([]*actionlint.Job, 0, len(w.Jobs))
 	for _, j := range w.Jobs {
@@ -99,7 +141,7 @@ func (r *reader) expand(p string, w *actionlint.Workflow, s scope, callers []str
 		if j.Strategy != nil {
 			m = j.Strategy.Matrix
 		}
-		list, open := combinations(m, s, segments(r.Job, depth))
+		list, open := w.combinations(m, s, segments(r.Job, depth))
 		for _, c := range list {
 			if len(out) >= 4*maxCombinations {
 				return out
@@ -129,7 +171,7 @@ func with(open map[string]bool, name string) map[string]bool {
 
 // called are the jobs of a workflow that a job calls. One of another
 // repository stays a job without steps.
-func (r *reader) called(p string, w *actionlint.Workflow, j *actionlint.Job, s scope, names []string, depth int) []instance {
+func (r *reader) called(p string, w *file, j *actionlint.Job, s scope, names []string, depth int) []instance {
 	opaque := []instance{{path: p, workflow: w, job: j, scope: s, names: names}}
 	if j.WorkflowCall.Uses == nil || depth+1 >= maxCalls {
 		return opaque
@@ -165,7 +207,7 @@ func (r *reader) called(p string, w *actionlint.Workflow, j *actionlint.Job, s s
 			}
 		}
 	}
-	inner := r.root(callee).with("inputs", inputs)
+	inner := r.root(callee).with("inputs", inputs).with("github", s.contexts["github"]) // the caller's
 	return r.expand(path.Clean(uses), callee, inner, names, depth+1)
 }
 

@@ -92,11 +92,11 @@ func (c combination) text() string {
 // they agree with or else are jobs of their own. segments are the values in the
 // name of the job that is looked for, which tell a row whose values only
 // GitHub knows. open is what could not be expanded.
-func combinations(m *actionlint.Matrix, s scope, segments []string) (list []combination, open []unknown) {
+func (f *file) combinations(m *actionlint.Matrix, s scope, segments []string) (list []combination, open []unknown) {
 	if m == nil {
 		return []combination{{values: map[string]value{}}}, nil
 	}
-	rows, include, exclude, open := read(m, s)
+	rows, include, exclude, open := f.read(m, s)
 	if len(rows) > maxRows {
 		return []combination{{values: map[string]value{}}}, []unknown{{why: fmt.Sprintf("a matrix of %d rows", len(rows))}}
 	}
@@ -206,7 +206,7 @@ type row struct {
 
 // read takes the matrix of the file apart, or that of the one expression that
 // stands for it.
-func read(m *actionlint.Matrix, s scope) (rows []row, include, exclude []combination, open []unknown) {
+func (f *file) read(m *actionlint.Matrix, s scope) (rows []row, include, exclude []combination, open []unknown) {
 	if m.Expression != nil {
 		object, ok := s.whole(m.Expression.Value).(map[string]any)
 		if !ok {
@@ -234,13 +234,13 @@ func read(m *actionlint.Matrix, s scope) (rows []row, include, exclude []combina
 			}
 		}
 		for _, v := range r.Values {
-			x.values = append(x.values, raw(v, s))
+			x.values = append(x.values, f.raw(v, s))
 		}
 		rows = append(rows, x)
 	}
 	slices.SortFunc(rows, func(a, b row) int { return before(place(m.Rows[a.name]), place(m.Rows[b.name])) })
-	include, more := entries(m.Include, s)
-	exclude, most := entries(m.Exclude, s)
+	include, more := f.entries(m.Include, s)
+	exclude, most := f.entries(m.Exclude, s)
 	return rows, include, exclude, append(append(open, more...), most...)
 }
 
@@ -261,7 +261,7 @@ func before(a, b *actionlint.String) int {
 	return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
 }
 
-func entries(list *actionlint.MatrixCombinations, s scope) (out []combination, open []unknown) {
+func (f *file) entries(list *actionlint.MatrixCombinations, s scope) (out []combination, open []unknown) {
 	if list == nil {
 		return nil, nil
 	}
@@ -289,7 +289,7 @@ func entries(list *actionlint.MatrixCombinations, s scope) (out []combination, o
 		slices.SortFunc(assigns, func(a, b *actionlint.MatrixAssign) int { return before(a.Key, b.Key) })
 		c := combination{values: map[string]value{}}
 		for _, a := range assigns {
-			c.set(strings.ToLower(a.Key.Value), raw(a.Value, s))
+			c.set(strings.ToLower(a.Key.Value), f.raw(a.Value, s))
 		}
 		out = append(out, c)
 	}
@@ -318,32 +318,4 @@ func sortedNames(object map[string]any) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// raw is a value as the file has it. The parser keeps texts alone, so true and
-// 1 are texts here; comparisons treat them as GitHub treats the originals.
-func raw(v actionlint.RawYAMLValue, s scope) value {
-	switch v := v.(type) {
-	case *actionlint.RawYAMLObject:
-		out := make(map[string]any, len(v.Props))
-		for k, p := range v.Props {
-			out[strings.ToLower(k)] = raw(p, s)
-		}
-		return out
-	case *actionlint.RawYAMLArray:
-		out := make([]any, 0, len(v.Elems))
-		for _, e := range v.Elems {
-			out = append(out, raw(e, s))
-		}
-		return out
-	case *actionlint.RawYAMLString:
-		switch v.Value {
-		case "true":
-			return true
-		case "false":
-			return false
-		}
-		return s.whole(v.Value)
-	}
-	return nil
 }

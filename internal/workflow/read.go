@@ -19,14 +19,15 @@ const (
 
 // parse reads a workflow file. Problems that leave jobs readable are passed
 // over: the runner accepted the file, and this reader wants a part of it only.
-func parse(data []byte) (w *actionlint.Workflow, err error) {
+func parse(data []byte) (f *file, err error) {
 	// The parser is not ours, and the file is hostile.
 	defer func() {
 		if r := recover(); r != nil {
-			w, err = nil, errors.New("the file cannot be understood")
+			f, err = nil, errors.New("the file cannot be understood")
 		}
 	}()
-	if data, err = plain(data); err != nil {
+	data, doc, err := plain(data)
+	if err != nil {
 		return nil, err
 	}
 	w, problems := actionlint.Parse(data)
@@ -36,17 +37,24 @@ func parse(data []byte) (w *actionlint.Workflow, err error) {
 		}
 		return nil, errors.New("it has no jobs")
 	}
-	return w, nil
+	return &file{Workflow: w, types: types(doc)}, nil
 }
 
 // plain checks the bounds of a file and resolves its aliases, which the parser
-// does not know.
-func plain(data []byte) ([]byte, error) {
+// does not know. The nodes are those of the text that it returns.
+func plain(data []byte) ([]byte, *yaml.Node, error) {
 	doc, aliases, err := load(data)
 	if err != nil || !aliases {
-		return data, err
+		return data, doc, err
 	}
-	return dump(doc)
+	if data, err = dump(doc); err != nil {
+		return nil, nil, err
+	}
+	doc = &yaml.Node{}
+	if err := yaml.Load(data, doc); err != nil {
+		return nil, nil, errors.New("its aliases cannot be resolved: " + oneLine(err.Error()))
+	}
+	return data, doc, nil
 }
 
 func load(data []byte) (doc *yaml.Node, aliases bool, err error) {

@@ -68,6 +68,8 @@ func queryOf(t *testing.T, ar *txtar.Archive) (q Query, want string, at int) {
 	files := map[string][]byte{}
 	var asked struct {
 		Workflow, Job, Command string
+		Event, Commit, Branch  string
+		PullRequest            int
 		Steps                  []string
 		GitHub                 map[string]string
 		Versions               map[string]string
@@ -85,6 +87,7 @@ func queryOf(t *testing.T, ar *txtar.Archive) (q Query, want string, at int) {
 			q.Files = append(q.Files, f.Name)
 		}
 	}
+	q.Event, q.Commit, q.Branch, q.PullRequest = asked.Event, asked.Commit, asked.Branch, asked.PullRequest
 	q.Workflow, q.Job, q.Command, q.Steps, q.GitHub = asked.Workflow, asked.Job, asked.Command, asked.Steps, asked.GitHub
 	q.Read = func(p string) ([]byte, error) {
 		if data, ok := files[p]; ok {

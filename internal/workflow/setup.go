@@ -251,11 +251,11 @@ func (w *walk) composite(x *actionlint.ExecAction) ([]*actionlint.Step, scope, e
 	}
 	inputs := map[string]any{}
 	for k, v := range defaults {
-		inputs[k] = w.scope.whole(v)
+		inputs[k] = asText(w.scope.whole(v))
 	}
 	for k, in := range x.Inputs {
 		if in != nil && in.Value != nil {
-			inputs[strings.ToLower(k)] = w.scope.whole(in.Value.Value)
+			inputs[strings.ToLower(k)] = asText(w.scope.whole(in.Value.Value))
 		}
 	}
 	s := w.scope.with("inputs", inputs)
@@ -263,6 +263,14 @@ func (w *walk) composite(x *actionlint.ExecAction) ([]*actionlint.Step, scope, e
 		s = s.with("github", added(github, "action_path", path.Dir(file)))
 	}
 	return steps, s, nil
+}
+
+// asText is what an action's inputs are, whatever the expression gave.
+func asText(v value) value {
+	if _, is := v.(unknown); is {
+		return v
+	}
+	return toText(v)
 }
 
 // parseAction reads the steps of a composite action. They have the form of a

@@ -28,8 +28,15 @@ type Query struct {
 	// where nothing else does, and must not be nil.
 	IsTest func(s Step) bool
 
-	// GitHub are the properties of the github context that are known:
-	// "event_name", "sha", "ref_name" …
+	// Event started the run ("push"); empty when it is not known. What Commit,
+	// Branch and PullRequest say of the github context depends on it: of a pull
+	// request CI tests a merge that only GitHub has.
+	Event       string
+	Commit      string // the full ID of the failing commit
+	Branch      string // that it was pushed to, without refs/heads/
+	PullRequest int    // 0: none is known
+	// GitHub are the properties of the github context that are known whatever
+	// the event: "repository", "actor" …
 	GitHub map[string]string
 	Here   Machine
 }
