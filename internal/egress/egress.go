@@ -23,8 +23,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -37,48 +35,13 @@ var Registries = []string{
 	"rubygems.org", "index.rubygems.org", "repo.packagist.org", "api.nuget.org",
 }
 
-// A Rule allows a host: "name", "*.domain" (its sub-domains) or "*" on ports 80
-// and 443 with a public address, or "name:port" with any address.
-type Rule struct {
-	host string
-	port string // empty: 80 and 443, public addresses only
-}
-
-// ParseRule reads a rule; the error says what is wrong with it.
-func ParseRule(s string) (Rule, error) {
-	r := Rule{host: strings.ToLower(strings.TrimSpace(s))}
-	if host, port, err := net.SplitHostPort(r.host); err == nil {
-		if n, err := net.LookupPort("tcp", port); err != nil || n == 0 || strings.Contains(host, "*") {
-			return Rule{}, fmt.Errorf("%q: want NAME, *.DOMAIN, * or NAME:PORT", s)
-		}
-		r.host, r.port = host, port
-	}
-	name := strings.TrimPrefix(strings.TrimPrefix(r.host, "*"), ".")
-	if r.host == "" || strings.ContainsAny(name, "*/@ ?#%") || name == "" && r.host != "*" {
-		return Rule{}, fmt.Errorf("%q: want NAME, *.DOMAIN, * or NAME:PORT", s)
-	}
-	return r, nil
-}
-
-func (r Rule) matches(host, port string) bool {
-	if r.port != "" {
-		return host == r.host && port == r.port
-	}
-	if port != "80" && port != "443" {
-		return false
-	}
-	if domain, ok := strings.CutPrefix(r.host, "*"); ok {
-		return strings.HasSuffix(host, domain)
-	}
-	return host == r.host
-}
-
 // Options of a Proxy.
 type Options struct {
 	Rules []Rule
-	// Upstream is a proxy through which the network is reached, with user and
-	// password; nil: none. Names are resolved by it then, not here.
-	Upstream *url.URL
+	// Upstream finds the proxy through which a URL is reached, with user and
+	// password, nil for none, as httpproxy.Config.ProxyFunc does. Names are
+	// resolved by that proxy then, not here. A nil Upstream: never.
+	Upstream func(*url.URL) (*url.URL, error)
 	// Resolve looks a name up; nil: the system's resolver.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	// Dial connects to a checked address; nil: by TCP.
@@ -110,7 +73,7 @@ func Serve(l net.Listener, opts Options) *Proxy {
 	}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	p.server = &http.Server{Handler: http.HandlerFunc(p.handle), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
-	p.ends.Go(func() { _ = p.server.Serve(l) })
+	p.ends.Go(func() { _ = p.server.Serve(limit(l)) })
 	return p
 }
 
@@ -138,7 +101,7 @@ func (p *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(p.ctx, dialTime)
 	defer cancel()
-	conn, err := p.dial(ctx, address)
+	conn, up, err := p.dial(ctx, r.Method, address)
 	if err != nil {
 		code := http.StatusBadGateway
 		if errors.Is(err, ErrRefused) {
@@ -149,7 +112,7 @@ func (p *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 	}
 	defer conn.Close()
 	if r.Method != http.MethodConnect {
-		p.forward(w, r, conn)
+		p.forward(w, r, conn, up)
 		return
 	}
 	inside, buffered, err := http.NewResponseController(w).Hijack()
@@ -175,10 +138,39 @@ func (p *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 	<-done
 }
 
-// forward sends one plain request over conn.
-func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, conn net.Conn) {
+// dial connects to an address if a rule allows it: a tunnel for CONNECT, else
+// the host itself or the operator's proxy, which is returned.
+func (p *Proxy) dial(ctx context.Context, method, address string) (net.Conn, *url.URL, error) {
+	scheme := "http"
+	if method == http.MethodConnect {
+		scheme = "https"
+	}
+	t, err := p.allow(address)
+	if err != nil {
+		return nil, nil, err
+	}
+	up, err := p.upstream(scheme, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	var conn net.Conn
+	switch {
+	case up == nil:
+		conn, err = p.direct(ctx, t)
+	case scheme == "https":
+		conn, err = p.through(ctx, up, t.String())
+	default:
+		conn, err = p.reach(ctx, up)
+	}
+	return conn, up, err
+}
+
+// forward sends one plain request over conn, which ends at up where there is
+// one.
+func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, conn net.Conn, up *url.URL) {
 	transport := &http.Transport{
 		DisableKeepAlives: true, DisableCompression: true,
+		Proxy:       func(*http.Request) (*url.URL, error) { return up, nil },
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil },
 	}
 	out := r.Clone(p.ctx)
@@ -199,39 +191,22 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, conn net.Conn) {
 	_, _ = io.Copy(w, resp.Body)
 }
 
-// dial connects to an address if a rule allows it.
-func (p *Proxy) dial(ctx context.Context, address string) (net.Conn, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %q is no HOST:PORT", ErrRefused, address)
-	}
-	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	private, allowed := false, false
-	for _, r := range p.opts.Rules {
-		if r.matches(host, port) {
-			allowed, private = true, private || r.port != ""
-		}
-	}
-	if !allowed {
-		return nil, fmt.Errorf("%s:%s: %w: name it in CULPRIT_SETUP_HOSTS", host, port, ErrRefused)
-	}
-	if p.opts.Upstream != nil && !private {
-		return p.through(ctx, net.JoinHostPort(host, port))
-	}
-	addresses, err := p.addresses(ctx, host)
+// direct connects to a target whose address it has checked.
+func (p *Proxy) direct(ctx context.Context, t target) (net.Conn, error) {
+	addresses, err := p.addresses(ctx, t.host)
 	if err != nil {
 		return nil, err
 	}
-	var last error = fmt.Errorf("%s: %w: its address is not public", host, ErrRefused)
+	var last error = fmt.Errorf("%s: %w: its address is not public", t.host, ErrRefused)
 	for _, a := range addresses {
-		if !private && !public(a) {
+		if !t.private && !public(a) {
 			continue
 		}
-		conn, err := p.opts.Dial(ctx, "tcp", net.JoinHostPort(a.String(), port))
+		conn, err := p.opts.Dial(ctx, "tcp", net.JoinHostPort(a.String(), t.port))
 		if err == nil {
 			return conn, nil
 		}
-		last = fmt.Errorf("connect to %s: %w", host, err)
+		last = fmt.Errorf("connect to %s: %w", t.host, err)
 	}
 	return nil, last
 }
@@ -245,25 +220,6 @@ func (p *Proxy) addresses(ctx context.Context, host string) ([]netip.Addr, error
 		return nil, fmt.Errorf("look %s up: %w", host, err)
 	}
 	return all, nil
-}
-
-// notPublic are ranges beyond what netip itself knows (RFC 6890 and others):
-// carrier-grade NAT, protocol assignments, documentation, benchmarks, reserved,
-// NAT64 and 6to4, in which an IPv4 address may hide.
-var notPublic = func() (out []netip.Prefix) {
-	for _, s := range []string{
-		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
-		"64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "fec0::/10",
-	} {
-		out = append(out, netip.MustParsePrefix(s))
-	}
-	return out
-}()
-
-// public reports whether an address is one of the internet.
-func public(a netip.Addr) bool {
-	a = a.Unmap().WithZone("")
-	return a.IsGlobalUnicast() && !a.IsPrivate() && !slices.ContainsFunc(notPublic, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 func closeWrite(c net.Conn) {

@@ -166,39 +166,64 @@ func TestPlainRequestsAreForwardedToAllowedHosts(t *testing.T) {
 	}
 }
 
-func TestAnUpstreamProxyIsUsedWithItsPassword(t *testing.T) {
+func TestBadRulesAreRefused(t *testing.T) {
 	t.Parallel()
-	w := &world{names: map[string][]string{"registry.example": {"93.184.216.34"}}}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "packages") }))
-	defer s.Close()
-	w.server = s.Listener.Addr().String()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for _, bad := range []string{"", " ", "https://x.example", "a*b.example", "*.", "x:0", "x:port9", "*:443", "u@h", "a b", "*example.com", "*a*b", ".example.com"} {
+		if r, err := ParseRule(bad); err == nil {
+			t.Errorf("%q is taken as %+v", bad, r)
+		}
 	}
-	inner := Serve(l, Options{Rules: rules(t, "registry.example"), Resolve: w.resolve, Dial: w.dial})
-	defer inner.Close()
-	seen := make(chan string, 1)
-	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		seen <- r.Header.Get("Proxy-Authorization")
-		inner.handle(w, r)
-	}))
-	defer up.Close()
-	proxy := start(t, Options{Rules: rules(t, "registry.example"), Upstream: &url.URL{Scheme: "http", Host: up.Listener.Addr().String(), User: url.UserPassword("me", "pw")}})
-	status, body := connect(t, proxy, "registry.example:443")
-	if credential := <-seen; status != http.StatusOK || !strings.HasSuffix(body, "packages") || credential != "Basic bWU6cHc=" {
-		t.Errorf("%d %q, credential %q", status, body, credential)
-	}
-	if status, _ := connect(t, proxy, "other.example:443"); status != http.StatusForbidden {
-		t.Errorf("another host: %d", status)
+	if _, err := ParseRule("*Example.com"); err == nil || !strings.Contains(err.Error(), `want "*.example.com" for the sub-domains, "example.com" for the host`) {
+		t.Errorf("a wildcard without a dot: %v", err)
 	}
 }
 
-func TestBadRulesAreRefused(t *testing.T) {
+// A set-up step that opens connections without end gets an answer, and the
+// places that it gives back.
+func TestConnectionsAreLimited(t *testing.T) {
 	t.Parallel()
-	for _, bad := range []string{"", " ", "https://x.example", "a*b.example", "*.", "x:0", "x:port9", "*:443", "u@h", "a b"} {
-		if r, err := ParseRule(bad); err == nil {
-			t.Errorf("%q is taken as %+v", bad, r)
+	proxy := start(t, Options{})
+	open := make([]net.Conn, maxConnections)
+	for i := range open {
+		c, err := net.Dial("tcp4", proxy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		open[i] = c
+	}
+	ask := func() int {
+		c, err := net.Dial("tcp4", proxy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	if got := ask(); got != http.StatusServiceUnavailable {
+		t.Errorf("one more than %d: %d", maxConnections, got)
+	}
+	for _, c := range open[:10] {
+		c.Close()
+	}
+	for { // the proxy sees in its own time that they are closed
+		c, err := net.Dial("tcp4", proxy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		c.Close()
+		if err == nil && resp.StatusCode == http.StatusBadRequest {
+			return
+		}
+		if err == nil && resp.StatusCode != http.StatusServiceUnavailable {
+			t.Fatalf("status %d", resp.StatusCode)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 
+	"golang.org/x/net/http/httpproxy"
+
 	"culprit/internal/egress"
 )
 
@@ -36,20 +38,44 @@ func outside(host, more []string) (egress.Options, error) {
 		}
 		o.Rules = append(o.Rules, rule)
 	}
-	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "HTTP_PROXY", "http_proxy"} {
-		value := lookup(host, name)
-		if value == "" {
-			continue
+	proxies := httpproxy.Config{NoProxy: firstOf(host, "no_proxy", "NO_PROXY")}
+	for _, p := range []struct {
+		of    *string
+		names []string
+	}{
+		{&proxies.HTTPSProxy, []string{"https_proxy", "HTTPS_PROXY"}},
+		{&proxies.HTTPProxy, []string{"http_proxy", "HTTP_PROXY"}},
+	} {
+		value := firstOf(host, p.names...)
+		if value != "" && !isProxy(value) {
+			return o, fmt.Errorf("%s names a proxy that set-up steps can't use: want http://[USER:PASSWORD@]HOST:PORT or https://…", p.names[1])
 		}
-		if !strings.Contains(value, "://") {
-			value = "http://" + value
+		if all := firstOf(host, "all_proxy", "ALL_PROXY"); value == "" && isProxy(all) {
+			value = all
 		}
-		if u, err := url.Parse(value); err == nil && u.Scheme == "http" && u.Hostname() != "" {
-			o.Upstream = u
-			break
+		*p.of = value
+	}
+	o.Upstream = proxies.ProxyFunc()
+	return o, nil
+}
+
+// firstOf is the first setting that is not empty.
+func firstOf(host []string, names ...string) string {
+	for _, n := range names {
+		if v := lookup(host, n); v != "" {
+			return v
 		}
 	}
-	return o, nil
+	return ""
+}
+
+// isProxy reports whether a setting names a proxy by HTTP, as httpproxy takes it.
+func isProxy(value string) bool {
+	if !strings.Contains(value, "://") {
+		value = "http://" + value
+	}
+	u, err := url.Parse(value)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
 // registryHosts are HOST:PORT of the URLs in registry settings.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -73,9 +74,24 @@ func TestRegistriesThatTheOperatorSetMayBeReached(t *testing.T) {
 	if want := []string{"go.corp.example:443", "b.example:8443", "pip.corp.example:80"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	o, err := outside([]string{"HTTPS_PROXY=user:pw@proxy.example:3128"}, []string{"*.corp.example"})
-	if err != nil || o.Upstream == nil || o.Upstream.Host != "proxy.example:3128" {
-		t.Errorf("%+v %v", o.Upstream, err)
+	o, err := outside([]string{"HTTPS_PROXY=user:pw@proxy.example:3128", "http_proxy=http://plain.example", "NO_PROXY=.corp.example"}, []string{"*.corp.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for address, want := range map[string]string{
+		"https://registry.npmjs.org:443": "http://user:pw@proxy.example:3128", "http://deb.example:80": "http://plain.example", "https://go.corp.example:443": "<nil>",
+		"https://localhost:8443": "<nil>",
+	} {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if up, err := o.Upstream(u); err != nil || fmt.Sprint(up) != want {
+			t.Errorf("%s goes by %v %v, want %s", address, up, err, want)
+		}
+	}
+	if _, err := outside([]string{"HTTPS_PROXY=socks5://proxy.example:1080"}, nil); err == nil || !strings.Contains(err.Error(), "HTTPS_PROXY") || strings.Contains(err.Error(), "proxy.example") {
+		t.Errorf("a proxy of another kind: %v", err)
 	}
 	if _, err := outside(nil, []string{"https://x"}); err == nil {
 		t.Error("a bad rule is taken")
