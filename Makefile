@@ -30,7 +30,7 @@ chaos: ## 200 jobs while workers and Redis are killed and paused: RUNS=5 repeats
 	CHAOS_JOBS=$(or $(JOBS),200) CHAOS_RUNS=$(or $(RUNS),1) CHAOS_SEED=$(or $(SEED),0) \
 	  $(GO) test -count=1 -timeout 3h -v -run '^TestChaosLosesNothing' ./cmd/bot
 
-attack: ## a hostile repository tries to break out of each sandbox in a session: a table of what it tried and what stopped it
+attack: ## a hostile repository tries to break out of each sandbox, strangers try the webhook's door: a table of what was tried and what stopped it
 	@CULPRIT_ATTACK=all CULPRIT_REQUIRE=all $(GO) test -count=1 -run '^Test(Attacks|Attempts)' -v ./cmd/bot | grep -vE '^(=== |\s+botprocess)'
 
 attack-model: ## a hostile model tries to break its rules in sessions: a table of what it tried, what stopped it, and the line that shows it

@@ -119,7 +119,7 @@ func language(p *project) experiment.Language {
 			at, _ := kit.At(toolchain.FS(old.Files, old.Read))
 			return at.Setup
 		},
-		Shuffled:   func(command string, seed int64) (string, bool) { return p.kit().Shuffled(command) },
+		Shuffled:   func(command string) (string, bool) { return p.kit().Shuffled(command) },
 		Race:       func(command string) (string, bool) { return p.kit().Race(command) },
 		Some:       func(tests []session.Failure) (string, bool) { return p.kit().Some(tests) },
 		Concurrent: toolchain.Concurrent,

@@ -102,6 +102,33 @@ func TestAFixedSeedMakesRandomNumbersTheSame(t *testing.T) {
 	}
 }
 
+// Go has one fixed seed, so a second one would be the same run under another name.
+func TestGoTestsAreRunWithOneFixedSeed(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]int{"cd x && go test -run '^TestA$' ./a": 1, "cargo test": 2, "python3 -m pytest": 2} {
+		seeds := map[string]bool{}
+		w := linear(6, 2)
+		w.program = func(_ map[string]string, script string, n int) session.Outcome {
+			for _, seed := range []string{"PYTHONHASHSEED=1", "PYTHONHASHSEED=2"} {
+				if strings.Contains(script, seed) {
+					seeds[seed] = true
+				}
+			}
+			if n%2 == 0 {
+				return session.Passed
+			}
+			return session.FailedSame
+		}
+		s := w.session(session.Nondeterminism)
+		s.Archaeology = &session.Archaeology{Boundary: "limit"}
+		s.Reproduction.Command, s.Reproduction.Flaky, s.Reproduction.Count = command, true, session.Count{Runs: 20, Failures: 10}
+		investigate(t, w.lab(t, Options{}), s)
+		if len(seeds) != want {
+			t.Errorf("%s: ran with %v, want %d seeds", command, seeds, want)
+		}
+	}
+}
+
 func TestAConditionThatCannotBeMadeIsLeftOutAndSaid(t *testing.T) {
 	t.Parallel()
 	c := condition{name: "x", program: "no-such-program-here", around: before("exit 3")}

@@ -25,9 +25,10 @@ type Language struct {
 	// files or package manager: setup itself, where that is somebody's own
 	// command or still right. Nil keeps setup everywhere.
 	Setup func(setup string, old Snapshot) string
-	// Shuffled and Race rewrite a test command: random order, race detector.
+	// Shuffled and Race rewrite a test command: another random order each time,
+	// race detector.
 	// ok is false where the test runner cannot do it.
-	Shuffled func(command string, seed int64) (shuffled string, ok bool)
+	Shuffled func(command string) (shuffled string, ok bool)
 	Race     func(command string) (raced string, ok bool)
 	// Some is the command that runs these tests and no others, in their order
 	// where the runner keeps one; nil where that cannot be done.
@@ -53,7 +54,7 @@ func (l Language) fill() Language {
 		l.Adapt = func(session.Trial, Snapshot, Snapshot) ([]session.Edit, string) { return nil, "" }
 	}
 	if l.Shuffled == nil {
-		l.Shuffled = func(string, int64) (string, bool) { return "", false }
+		l.Shuffled = func(string) (string, bool) { return "", false }
 	}
 	if l.Race == nil {
 		l.Race = func(string) (string, bool) { return "", false }

@@ -15,11 +15,11 @@ import (
 // way of running is left as soon as it is decided.
 const (
 	aloneRuns    = 5  // of a test that always failed, earlier runs included
-	flakyRuns    = 16 // of a test that fails only sometimes, earlier runs included
+	flakyRuns    = 20 // of a test that fails only sometimes, earlier runs included
 	variantRuns  = 2  // shuffled and in company, of a test that always failed
 	steadyRuns   = 1  // in each other condition that can make it fail always
 	decisiveRuns = 8  // more of such a test, once it has passed
-	wayRuns      = 20 // in each way, of a test that fails only sometimes
+	wayRuns      = 28 // in each way, of a test that fails only sometimes
 	raceRuns     = 2
 	raceSlowdown = 4 // the race detector's runs get this much more time
 )
@@ -50,8 +50,9 @@ type variant struct {
 // different ways: as reproduced, in the company of the suite, shuffled, with
 // the race detector, and under the conditions of the table. Each is compared
 // with the runs as reproduced, one batch at a time, until it is decided
-// (rate.Compare); the first that differs ends the experiment, because it
-// names the kind. What fails every time in every way is refuted.
+// (rate.Compare, which knows how many ways there are); the first that differs
+// ends the experiment, because it names the kind. What fails every time in every
+// way is refuted.
 func nondeterminism(ctx context.Context, st *study) error {
 	r := st.s.Reproduction
 	alone := variant{way: way{name: "as reproduced"}, count: r.Count}
@@ -78,9 +79,15 @@ func nondeterminism(ctx context.Context, st *study) error {
 	if err == nil {
 		ways, err = st.plan(ctx)
 	}
+	kinds := 0
+	for _, w := range ways {
+		if w.kind != "" {
+			kinds++
+		}
+	}
 	for _, w := range ways {
 		var got variant
-		got, err = st.vary(ctx, w, alone.count)
+		got, err = st.vary(ctx, w, alone.count, kinds)
 		variants = append(variants, got)
 		if err != nil || got.differs || got.race != nil {
 			break
@@ -112,7 +119,7 @@ func (st *study) plan(ctx context.Context) ([]way, error) {
 		company = orWord(r.Group, r.Suite)
 		add(way{name: inCompany, kind: "order", command: company, runs: variantRuns})
 	}
-	if c, ok := l.Shuffled(company, 1); ok {
+	if c, ok := l.Shuffled(company); ok {
 		add(way{name: "shuffled", kind: "order", command: c, runs: variantRuns})
 	}
 	// A race shows itself by changing results. Where the same code has always
@@ -132,7 +139,7 @@ func (st *study) plan(ctx context.Context) ([]way, error) {
 		}
 	}
 	for _, c := range conditions {
-		if r.Flaky || c.steady {
+		if (r.Flaky || c.steady) && (c.needless == nil || !c.needless.MatchString(r.Command)) {
 			add(way{name: c.name, kind: c.kind, command: c.script(r.Command), runs: steadyRuns})
 		}
 	}
@@ -172,8 +179,8 @@ func (st *study) concurrent(ctx context.Context) (bool, error) {
 }
 
 // vary runs one way, batch by batch, until it is decided whether the test
-// fails as often as in base.
-func (st *study) vary(ctx context.Context, w way, base session.Count) (variant, error) {
+// fails as often as in base, as one of so many ways that could each name a kind.
+func (st *study) vary(ctx context.Context, w way, base session.Count, kinds int) (variant, error) {
 	v := variant{way: w}
 	t := at(st.base, st.s.Bad.SHA, "repeat "+w.name, st.task.ID)
 	t.Command, t.Adapt = w.command, false
@@ -204,7 +211,7 @@ func (st *study) vary(ctx context.Context, w way, base session.Count) (variant, 
 		if w.kind == "" {
 			continue
 		}
-		if c := rate.Compare(base, v.count, w.limit); c != rate.Open {
+		if c := rate.Compare(base, v.count, w.limit, kinds); c != rate.Open {
 			v.differs = c == rate.Different
 			break
 		}

@@ -6,9 +6,11 @@ import (
 	"culprit/internal/session"
 )
 
-// Strong is the Bayes factor from which Compare calls two rates different. By
-// Ville's inequality a factor of 100 is ever reached, however often one looks,
-// in at most 1 % of comparisons of equal rates.
+// Strong is the Bayes factor from which Compare calls two rates different, if
+// there is one comparison. By Ville's inequality a factor of 100 is ever reached,
+// however often one looks, in at most 1 % of comparisons of equal rates. Among n
+// comparisons each needs n times as much (Bonferroni), so that the 1 % holds for
+// all of them together.
 const Strong = 100
 
 // Comparison is what two counts say about their rates so far.
@@ -24,16 +26,18 @@ const (
 // Compare says whether the failure rate of seen differs from that of base, as
 // a sequential test: it may be asked after every run, and the first answer
 // that is not Open ends it. limit is how many runs seen may have at most; when
-// not even runs that are all alike could reach Strong before it, the answer is
-// Alike.
-func Compare(base, seen session.Count, limit int) Comparison {
-	if Factor(base, seen) >= Strong {
+// not even runs that are all alike could show a difference before it, the answer
+// is Alike. among is how many comparisons there may be, this one included, of
+// which any would be believed.
+func Compare(base, seen session.Count, limit, among int) Comparison {
+	enough := float64(Strong * max(among, 1))
+	if Factor(base, seen) >= enough {
 		return Different
 	}
 	left := max(limit-seen.Runs, 0)
 	for _, failures := range []int{0, left} {
 		best := session.Count{Runs: seen.Runs + left, Failures: seen.Failures + failures}
-		if left > 0 && Factor(base, best) >= Strong {
+		if left > 0 && Factor(base, best) >= enough {
 			return Open
 		}
 	}
