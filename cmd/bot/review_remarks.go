@@ -100,28 +100,52 @@ func (x *reviewing) remarks(ctx context.Context, pr *github.PullRequest) ([]sess
 }
 
 // redCI is what is red at the head of the fix, if the bot made that commit: what
-// a person pushed is that person's.
+// a person pushed is that person's. Jobs and statuses turn red one after the
+// other. A later one counts when it shows a failure that none has shown before.
 func (x *reviewing) redCI(ctx context.Context, pr *github.PullRequest) (*session.Remark, error) {
-	if pr.HeadSHA != x.s.Published.FixCommit || slices.Contains(x.s.Review.Handled, "ci-"+pr.HeadSHA) {
+	v, sha := x.s.Review, pr.HeadSHA
+	if sha != x.s.Published.FixCommit {
 		return nil, nil
 	}
-	ci := &ciLogs{repo: x.repo}
-	logs, err := ci.Logs(ctx, &session.Session{Source: session.Source{SHA: pr.HeadSHA}})
-	if err != nil || len(ci.names) == 0 {
+	ci := &ciLogs{repo: x.repo, skip: func(job string) bool { return slices.Contains(v.Handled, session.CIJobID(sha, job)) }}
+	logs, err := ci.Logs(ctx, &session.Session{Source: session.Source{SHA: sha}})
+	if err != nil {
 		return nil, err
 	}
-	m := &session.Remark{ID: "ci-" + pr.HeadSHA, Kind: session.RemarkCI, SHA: pr.HeadSHA, Jobs: ci.names}
+	statuses, err := x.repo.RedStatuses(ctx, sha)
+	if err != nil {
+		return nil, err
+	}
+	for _, st := range statuses {
+		if !ci.skip(st.Context) {
+			ci.names = append(ci.names, st.Context)
+			logs = append(logs, pipelineLog{Name: st.Context, Content: []byte(st.Description)})
+		}
+	}
+	if len(ci.names) == 0 {
+		return nil, nil
+	}
+	before, n := v.CIFailures(sha)
+	m := &session.Remark{ID: "ci-" + sha, Kind: session.RemarkCI, SHA: sha, Jobs: ci.names}
 	for _, l := range logs {
 		found, err := evidence.Parse(bytes.NewReader(l.Content), evidence.Options{Step: l.Name})
 		if err != nil {
 			return nil, fmt.Errorf("read log of CI job %s: %w", l.Name, err)
 		}
 		for _, f := range found.Failures {
-			known := slices.ContainsFunc(m.Failures, func(old session.Failure) bool { return old.ID() == f.ID() })
-			if !known && len(m.Failures) < maxCIFailures {
+			known := func(old session.Failure) bool { return old.ID() == f.ID() }
+			if !slices.ContainsFunc(m.Failures, known) && !slices.ContainsFunc(before, known) && len(m.Failures) < maxCIFailures {
 				m.Failures = append(m.Failures, f)
 			}
 		}
+	}
+	if n == 0 {
+		return m, nil
+	}
+	m.ID = fmt.Sprintf("ci-%s-%d", sha, n+1)
+	if len(m.Failures) == 0 {
+		v.Handle(*m)
+		return nil, nil
 	}
 	return m, nil
 }

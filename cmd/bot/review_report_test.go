@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"culprit/handlers"
+	"culprit/internal/github"
 	"culprit/internal/githubtest"
 	"culprit/internal/session"
 	"culprit/queue"
@@ -252,5 +253,63 @@ func TestAReviewThatComesTooLateIsAnswered(t *testing.T) {
 	o.settle()
 	if said := o.notices(second); len(said) != 1 {
 		t.Errorf("a request alone: the bot says %q", said)
+	}
+}
+
+// A commit status is red CI of a fix as a check run is. What turns red later at
+// the same commit counts when it shows something new.
+func TestRedStatusesOfAFixAreItsRedCI(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.worker.cfg.ReviewRounds = 3
+	pr, s := o.fixPull()
+	red := func(name, says string) {
+		o.must(o.github.SetStatus(githubtest.StatusConfig{Repo: officeRepo, SHA: s.Published.FixCommit, State: "failure", Context: name, Description: says, Login: "wanda"}))
+	}
+	red("ci/legacy", "--- FAIL: TestA (0.00s)")
+	o.must(o.github.SetStatus(githubtest.StatusConfig{Repo: officeRepo, SHA: s.Published.FixCommit, State: "success", Context: "ci/green"}))
+	o.obey()
+	event, err := o.worker.queue.Claim(t.Context(), "test")
+	o.must(err)
+	notes, err := o.free(func() (string, error) { return o.worker.do(t.Context(), event, o.worker.log) })
+	o.must(errors.Join(err, event.Complete(t.Context(), notes)))
+	c, x := o.beginRound()
+	m := x.s.Round().Remarks[0]
+	if m.Kind != session.RemarkCI || len(m.Jobs) != 1 || m.Jobs[0] != "ci/legacy" || len(m.Failures) != 1 || x.s.Round().Way != session.ByCandidate {
+		t.Fatalf("the round is about %+v; noted %q", m, notes)
+	}
+	o.must(x.replied(t.Context(), x.s.Round()))
+	for _, tt := range []struct{ name, says, id string }{
+		{"ci/legacy", "--- FAIL: TestB (0.00s)", ""}, // dealt with already
+		{"ci/other", "--- FAIL: TestA (0.00s)", ""},
+		{"ci/third", "--- FAIL: TestB (0.00s)", m.ID + "-2"},
+	} {
+		red(tt.name, tt.says)
+		got, err := x.redCI(t.Context(), &github.PullRequest{HeadSHA: pr.HeadSHA})
+		o.must(err)
+		if got == nil && tt.id != "" || got != nil && got.ID != tt.id {
+			t.Errorf("%s: %+v, want %q", tt.name, got, tt.id)
+		}
+	}
+	o.must(x.folder.Close())
+	o.must(c.Complete(t.Context(), ""))
+}
+
+// An installation that did not grant to read statuses has none.
+func TestStatusesThatMayNotBeReadAreNone(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.must(o.github.SetStatus(githubtest.StatusConfig{Repo: officeRepo, State: "error", Context: "ci/legacy"}))
+	repo, err := o.worker.app.Repo(t.Context(), o.install, "acme", "prices")
+	o.must(err)
+	if got, err := repo.RedStatuses(t.Context(), o.main); err != nil || len(got) != 1 {
+		t.Errorf("statuses %+v: %v", got, err)
+	}
+	p := githubtest.DefaultPermissions()
+	delete(p, "statuses")
+	o.must(o.github.SetInstallationPermissions(o.install, p))
+	o.wait(2 * time.Hour) // the token that was given has lapsed
+	if got, err := repo.RedStatuses(t.Context(), o.main); err != nil || len(got) != 0 {
+		t.Errorf("statuses %+v: %v", got, err)
 	}
 }

@@ -131,7 +131,7 @@ func (x *reviewing) endRound(ctx context.Context) error {
 // replied closes a round.
 func (x *reviewing) replied(ctx context.Context, r *session.Round) error {
 	for _, m := range r.Remarks {
-		x.s.Review.Handled = append(x.s.Review.Handled, m.ID)
+		x.s.Review.Handle(m)
 	}
 	r.Replied = true
 	return x.show(ctx)
@@ -210,7 +210,7 @@ func (x *reviewing) nextRound(ctx context.Context) (bool, error) {
 	}
 	if v.Asked { // and was told so
 		for _, m := range remarks {
-			v.Handled = append(v.Handled, m.ID)
+			v.Handle(m)
 		}
 		remarks = nil
 	}

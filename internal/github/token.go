@@ -26,6 +26,8 @@ const (
 	scopeWrite scope = "write" // the API, to publish
 	scopeFetch scope = "fetch" // git fetch and clone
 	scopePush  scope = "push"  // git push
+
+	scopeStatus scope = "status" // commit statuses, which an older installation may not have granted
 )
 
 // permissions of a token. GitHub adds reading of metadata to each.
@@ -35,6 +37,8 @@ func (s scope) permissions() map[string]string {
 		return map[string]string{"contents": "read", "issues": "read", "pull_requests": "read", "checks": "read", "actions": "read", "metadata": "read"}
 	case scopeWrite:
 		return map[string]string{"contents": "write", "issues": "write", "pull_requests": "write", "checks": "write", "metadata": "read"}
+	case scopeStatus:
+		return map[string]string{"statuses": "read"}
 	case scopePush:
 		return map[string]string{"contents": "write"}
 	}

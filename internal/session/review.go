@@ -13,7 +13,7 @@ type Review struct {
 	State  ReviewState `json:"state"`
 	By     string      `json:"by,omitempty"`
 	Rounds []Round     `json:"rounds,omitempty"`
-	// Handled are the IDs of remarks that were dealt with.
+	// Handled are the IDs of remarks that were dealt with, and of red CI jobs.
 	Handled []string `json:"handled,omitempty"`
 	// Asked is set when a person was asked to take over: no round follows.
 	Asked bool `json:"asked,omitempty"`
@@ -45,7 +45,7 @@ const (
 
 // Remark is one thing that was said against the fix.
 type Remark struct {
-	ID   string     `json:"id"` // "line-12", "review-34", "ci-" and the commit
+	ID   string     `json:"id"` // "line-12", "review-34", "ci-" and the commit, then its number from the second
 	Kind RemarkKind `json:"kind"`
 	By   string     `json:"by,omitempty"`
 	Text string     `json:"text,omitempty"` // foreign
@@ -178,6 +178,29 @@ func (r *Review) Repeats(m Remark, head string) bool {
 			return old.ID != m.ID && old.Digest() == m.Digest() && !slices.Contains(untried, old.Answer.Kind)
 		})
 	})
+}
+
+// Handle notes that a remark was dealt with.
+func (r *Review) Handle(m Remark) {
+	r.Handled = append(r.Handled, m.ID)
+	for _, job := range m.Jobs {
+		r.Handled = append(r.Handled, CIJobID(m.SHA, job))
+	}
+}
+
+// CIJobID names a red job or status of a commit among what was handled.
+func CIJobID(sha, job string) string { return "ci-" + sha + ": " + job }
+
+// CIFailures are the failures that red CI of a commit has shown in n remarks.
+func (r *Review) CIFailures(sha string) (out []Failure, n int) {
+	for _, x := range r.Rounds {
+		for _, m := range x.Remarks {
+			if m.Kind == RemarkCI && m.SHA == sha {
+				out, n = append(out, m.Failures...), n+1
+			}
+		}
+	}
+	return out, n
 }
 
 // Said reports whether a remark was given this kind of answer.
