@@ -78,7 +78,22 @@ func dependency(ctx context.Context, st *study) error {
 			strings.Join(files, ", "), verb(old), verb(today))
 		return nil
 	}
-	return st.confirmMove(ctx, good, files, lines, location, swapped, old, today)
+	if err := st.confirmMove(ctx, good, files, lines, location, swapped, old, today); err != nil || st.finding.Cause == nil {
+		return err
+	}
+	rev := st.s.Bad.SHA
+	if old.Outcome != session.Passed {
+		rev = good.SHA
+	}
+	cause := st.finding.Cause
+	st.takeApart(ctx, rev, good.SHA, st.s.Bad.SHA, files, cause)
+	if len(cause.Moved) > 0 {
+		cause.MinimalNote = ""
+		cause.Summary = clip(oneLine(cause.Summary+movedText(cause)), session.MaxFindings)
+	}
+	st.movedEvidence(cause)
+	st.conclude(session.Confirmed, "%s%s", st.finding.Findings, movedText(cause))
+	return nil
 }
 
 // confirmMove repeats the swap and names what moved.
@@ -111,6 +126,13 @@ func (st *study) confirmMove(ctx context.Context, good *session.Commit, files, l
 	}
 	st.conclude(session.Confirmed, "%s", summary)
 	return nil
+}
+
+// movedEvidence adds the neighbouring releases to the evidence.
+func (st *study) movedEvidence(cause *session.RootCause) {
+	for _, m := range cause.Moved {
+		st.supports("%s — %s", m.File, m)
+	}
 }
 
 // moved quotes the changed lines of the files, and where the first stands.

@@ -14,6 +14,7 @@ import (
 	"culprit/internal/experiment/ddmin"
 	"culprit/internal/patch"
 	"culprit/internal/session"
+	"culprit/internal/toolchain"
 )
 
 // maxMinimise bounds the runs that one minimisation may cost.
@@ -140,9 +141,32 @@ func (st *study) minimise(ctx context.Context, loc *located, cause *session.Root
 		cause.MinimalNote = orWord(cause.MinimalNote, "not proved minimal: "+errSpent.Error())
 	}
 	cause.Location = st.decisive(hunks)
+	if files := st.dependencyFiles(hunks); files != nil {
+		st.takeApart(ctx, ch.from, ch.from, ch.to, files, cause)
+		return
+	}
 	if err == nil && !stats.Exhausted {
 		st.narrow(ctx, hunks, always, ch.from, cause)
 	}
+}
+
+// dependencyFiles are the files of the hunks and their checksum files, when all
+// of them say what is used; nil when any is something else.
+func (st *study) dependencyFiles(hunks []session.Hunk) []string {
+	var files []string
+	add := func(f string) {
+		if f != "" && !slices.Contains(files, f) {
+			files = append(files, f)
+		}
+	}
+	for _, h := range hunks {
+		if !st.lab.Language.IsLockFile(h.File) && !slices.Contains(versionFiles, path.Base(h.File)) || h.OldFile != "" && h.OldFile != h.File {
+			return nil
+		}
+		add(h.File)
+		add(toolchain.Companion(h.File))
+	}
+	return files
 }
 
 // bookkeeping matches changed lines that import, comment or are empty: they are

@@ -102,7 +102,11 @@ func (p *processes) Execute(ctx context.Context, e experiment.Execution) (experi
 	p.count[e.Script]++
 	p.mu.Unlock()
 	var out bytes.Buffer
-	res, err := p.box.Run(ctx, sandbox.Command{Script: strings.TrimPrefix(p.before+"\n"+e.Script, "\n"), Dir: e.Dir, Network: e.Network, Timeout: e.Timeout, Output: &out})
+	script := strings.TrimPrefix(p.before+"\n"+e.Script, "\n")
+	if !e.Network {
+		script = "export GOPROXY=off\n" + strings.ReplaceAll(script, "GOPROXY=file:", "UNUSED=file:")
+	}
+	res, err := p.box.Run(ctx, sandbox.Command{Script: script, Dir: e.Dir, Network: e.Network, Timeout: e.Timeout, Output: &out})
 	return experiment.Executed{Exit: res.Exit, TimedOut: res.TimedOut, Limit: res.Limit, Duration: res.Duration, Output: out.String()}, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"culprit/internal/experiment/rate"
 	"culprit/internal/session"
@@ -189,7 +190,8 @@ func (st *study) confirm(loc *located, cause *session.RootCause) {
 			what = fmt.Sprintf(" %d of its %s are needed together to make the test fail, the first at %s.", n, plural(cause.Hunks, "hunk"), cause.Location)
 		}
 		st.supports("%s — %d of %s of the culprit on top of its parent: the test fails", cause.Location, n, plural(cause.Hunks, "hunk"))
-		what += st.decidingLines(cause)
+		what += st.decidingLines(cause) + movedText(cause)
+		st.movedEvidence(cause)
 	} else if cause.Location != "" {
 		st.supports("%s — changed by the culprit", cause.Location)
 	}
@@ -212,6 +214,9 @@ func (st *study) confirm(loc *located, cause *session.RootCause) {
 	cause.Summary = fmt.Sprintf("%s introduced the failure.", titled(c))
 	if cause.Location != "" {
 		cause.Summary = fmt.Sprintf("%s introduced the failure, at %s.", titled(c), cause.Location)
+	}
+	for _, m := range cause.Moved {
+		cause.Summary = clip(strings.TrimSuffix(cause.Summary, ".")+": "+m.String()+".", session.MaxFindings)
 	}
 	st.conclude(session.Confirmed, "%s introduced it: the test %s there and %s at %s before it.%s%s",
 		titled(c), tally(cause.AtCulprit), tally(cause.AtParent), cause.Parent.Short(), what, where)

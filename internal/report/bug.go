@@ -131,8 +131,10 @@ func (v *view) causeSection() string {
 			parts = append(parts, change)
 		}
 	}
-	if c.MinimalNote != "" {
-		parts = append(parts, sentence(prose(cut(line(c.MinimalNote), v.cell))))
+	for _, note := range []string{c.MinimalNote, c.MovedNote} {
+		if note != "" {
+			parts = append(parts, sentence(prose(cut(line(note), v.cell))))
+		}
 	}
 	parts = append(parts, v.challenge())
 	return strings.TrimSpace(strings.Join(parts, "\n\n"))
@@ -209,6 +211,25 @@ func (v *view) Lines() string {
 		return ""
 	}
 	return lead + ":\n\n" + v.diff(v.RootCause.Lines)
+}
+
+// movedText says which dependencies of a culprit commit bring the failure, each
+// with the releases next to one another of which the first passes and the
+// second fails, or why they are not known.
+func (v *view) movedText() string {
+	c := v.RootCause
+	if len(c.Moved) == 0 {
+		return ""
+	}
+	var out []string
+	for _, m := range c.Moved[:min(len(c.Moved), 5)] {
+		out = append(out, prose(cut(line(m.String()), v.cell)))
+	}
+	s := " It is " + strings.Join(out, ", and ")
+	if c.MovedOf > 1 {
+		s = fmt.Sprintf(" Of %s it is %s", count(c.MovedOf, "move"), strings.Join(out, ", and "))
+	}
+	return s + "."
 }
 
 // diff is a fence with hunks.

@@ -79,3 +79,22 @@ func TestTheLinesThatDecideAreShownBeforeTheirHunk(t *testing.T) {
 		t.Errorf("shown unfolded: %s", got)
 	}
 }
+
+func TestTheDependencyThatMovedIsNamed(t *testing.T) {
+	t.Parallel()
+	s := &session.Session{
+		Result: session.ResultRootCause,
+		RootCause: &session.RootCause{
+			Culprit: &session.Commit{SHA: strings.Repeat("a", 40), Subject: "bump"}, Location: "go.mod:7", Hunks: 2, MovedOf: 3,
+			Minimal: []session.Hunk{{ID: "go.mod#1", File: "go.mod", NewStart: 7, NewLines: 1, Text: "+x\n"}},
+			Moved:   []session.Moved{{Name: "example.com/x", File: "go.mod", Old: "v1.0.0", New: "v1.4.0", Passes: "v1.2.3", Fails: "v1.2.4"}},
+		},
+	}
+	if got := string(BugReport(s)); !strings.Contains(got, "Of 3 moves it is example.com/x between v1.2.3 (passes) and v1.2.4 (fails).") {
+		t.Errorf("\n%s", got)
+	}
+	s.RootCause.Moved = []session.Moved{{Name: "example.com/x", Old: "v1", New: "v2", Note: "its releases were not tried: the registry knows none"}}
+	if got := string(BugReport(s)); !strings.Contains(got, "example.com/x, which moved from v1 to v2; its releases were not tried: the registry knows none.") {
+		t.Errorf("\n%s", got)
+	}
+}

@@ -323,6 +323,7 @@ func (v *view) causeLead() string {
 	if d := v.deciding(); d != "" {
 		s += " " + d + "."
 	}
+	s += v.movedText()
 	if c.Merge != nil {
 		s += " It came in with merge " + v.named(*c.Merge) + "."
 	}

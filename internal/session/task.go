@@ -163,15 +163,55 @@ type RootCause struct {
 	// are those that had to go with them, because the rest does not build
 	// without. ChangedLines is how many Minimal has. All are empty where Minimal
 	// was not taken apart further, and LinesNote says why.
-	Lines         []Hunk  `json:"lines,omitempty"`
-	Conditions    []Hunk  `json:"conditions,omitempty"`
-	ChangedLines  int     `json:"changed_lines,omitempty"`
-	LinesNote     string  `json:"lines_note,omitempty"`
+	Lines        []Hunk `json:"lines,omitempty"`
+	Conditions   []Hunk `json:"conditions,omitempty"`
+	ChangedLines int    `json:"changed_lines,omitempty"`
+	LinesNote    string `json:"lines_note,omitempty"`
+	// Moved are the dependencies whose moves bring the failure, of MovedOf that
+	// moved at once; MovedNote says what that does not show, or why it is not known.
+	Moved         []Moved `json:"moved,omitempty"`
+	MovedOf       int     `json:"moved_of,omitempty"`
+	MovedNote     string  `json:"moved_note,omitempty"`
 	NoCodeChange  bool    `json:"no_code_change,omitempty"` // the test or environment is at fault: the code stays
 	SearchSummary *Search `json:"search,omitempty"`
 	// Struck counts quotes and runs that were claimed as evidence and are not
 	// there.
 	Struck int `json:"struck,omitempty"`
+}
+
+// Moved is a dependency whose move from one version to another brings a failure.
+type Moved struct {
+	Name string `json:"name"`
+	File string `json:"file"` // that says which version is used
+	Old  string `json:"old,omitempty"`
+	New  string `json:"new,omitempty"`
+	// Passes and Fails are its releases next to one another (Untestable apart)
+	// of which the first passes and the second fails, by runs; empty when they
+	// were not looked for, and Note says why.
+	Passes     string   `json:"passes,omitempty"`
+	Fails      string   `json:"fails,omitempty"`
+	Releases   int      `json:"releases,omitempty"` // after Old up to New
+	Untestable []string `json:"untestable,omitempty"`
+	Note       string   `json:"note,omitempty"`
+}
+
+// String says which dependency it is and between which releases it breaks.
+func (m Moved) String() string {
+	s := m.Name
+	switch {
+	case m.Passes != "":
+		s += fmt.Sprintf(" between %s (passes) and %s (fails)", m.Passes, m.Fails)
+	case m.Old != "" && m.New != "":
+		s += fmt.Sprintf(", which moved from %s to %s", m.Old, m.New)
+	case m.New != "":
+		s += ", which came in at " + m.New
+	case m.Old != "":
+		s += ", which was taken out at " + m.Old
+	}
+	if m.Note != "" {
+		s += "; " + m.Note
+	}
+	return s
 }
 
 // Search is the record of a culprit search, for the picture in the report.
