@@ -82,7 +82,7 @@ func (e *env) use(ctx context.Context, a *session.Answer) (stage string, err err
 func (e *env) unlearn() {
 	s := e.s
 	s.Archaeology, s.Hypotheses, s.Tasks, s.Causes, s.RootCause, s.Flake = nil, nil, nil, nil, nil, nil
-	s.Challenges, s.Contradictions = nil, nil
+	s.Challenges, s.Contradictions, s.Synthesis = nil, nil, nil
 }
 
 // question is one with the commands that answer it: a comment where people can

@@ -59,6 +59,11 @@ type Refuter interface {
 	Refute(ctx context.Context, s *session.Session, t session.Task) session.Challenge
 }
 
+// Synthesizer makes one text of all findings of wave 1 (CR9).
+type Synthesizer interface {
+	Synthesize(ctx context.Context, s *session.Session) session.Synthesis
+}
+
 // Fixer attempts one fix (wave 2) for a confirmed hypothesis.
 type Fixer interface {
 	Fix(ctx context.Context, s *session.Session, t session.Task) session.FixReport

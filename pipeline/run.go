@@ -21,14 +21,15 @@ const (
 // ended, as against one that somebody cancelled.
 var errDeadline = errors.New("time limit of the session is reached")
 
-// Deps are the adapters that a session needs; see ports.go. Refuter, Logs,
-// Incidents, Rebaser, Memory, People and Progress may be nil.
+// Deps are the adapters that a session needs; see ports.go. Refuter,
+// Synthesizer, Logs, Incidents, Rebaser, Memory, People and Progress may be nil.
 type Deps struct {
 	Workspace    Workspace
 	Runner       Runner
 	History      GoodFinder
 	Investigator Investigator
 	Refuter      Refuter
+	Synthesizer  Synthesizer
 	Fixer        Fixer
 	Publisher    Publisher
 	Store        Store

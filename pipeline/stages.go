@@ -32,6 +32,7 @@ var stages = []stage{
 	{name: "hypothesize", doing: "ranking hypotheses", run: hypothesize},
 	{name: "investigate", doing: "testing hypotheses", run: investigate},
 	{name: "challenge", doing: "trying to break what was confirmed", run: challenge, reads: true},
+	{name: "synthesize", doing: "weighing the findings together", run: synthesize, reads: true},
 	{name: "escalate", doing: "weighing the verdicts", run: escalate},
 	{name: "fix", doing: "building the smallest fix", run: fix},
 	{name: "confirm", doing: "proving the fix", run: confirm},

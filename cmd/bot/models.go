@@ -27,6 +27,7 @@ var (
 	_ tools.Runner          = (*experiment.Lab)(nil)
 	_ pipeline.Investigator = investigators{}
 	_ pipeline.Refuter      = (*agent.Refuter)(nil)
+	_ pipeline.Synthesizer  = (*agent.Synthesizer)(nil)
 	_ pipeline.Fixer        = fixers{}
 	_ agent.Budget          = (*ledgerBudget)(nil)
 )
@@ -173,13 +174,20 @@ func (f fixers) Fix(ctx context.Context, s *session.Session, t session.Task) ses
 	return reverted
 }
 
-// workers are what investigates and fixes in a session, and tries to break what
-// was confirmed (nil without a model). They share one budget.
-func (m *models) workers(s *session.Session, lab *experiment.Lab, w workspace, store agent.SessionStore) (v investigators, r pipeline.Refuter, f fixers) {
+// workers are what investigates and fixes in a session, and what looks at the
+// findings again (judges, empty without a model). They share one budget.
+func (m *models) workers(s *session.Session, lab *experiment.Lab, w workspace, store agent.SessionStore) (v investigators, j judges, f fixers) {
 	v, f = investigators{Investigator: experiment.NewInvestigator(lab)}, fixers{fixer: fixer{experiment.NewFixer(lab), lab}}
 	if m != nil {
 		d := m.desk(s, lab, w, store)
-		v.reading, r, f.writing = agent.NewInvestigator(m.client, d), agent.NewRefuter(m.client, d), agent.NewFixer(m.client, d, toolchain.IsTestFile)
+		v.reading, f.writing = agent.NewInvestigator(m.client, d), agent.NewFixer(m.client, d, toolchain.IsTestFile)
+		j = judges{agent.NewRefuter(m.client, d), agent.NewSynthesizer(m.client, d)}
 	}
-	return v, r, f
+	return v, j, f
+}
+
+// judges look at what others found.
+type judges struct {
+	refuter     pipeline.Refuter
+	synthesizer pipeline.Synthesizer
 }

@@ -18,6 +18,7 @@ var files embed.FS
 const (
 	investigatePrompt = "investigate.v1.md"
 	refutePrompt      = "refute.v1.md"
+	synthesizePrompt  = "synthesize.v1.md"
 	fixPrompt         = "fix.v1.md"
 )
 

@@ -105,7 +105,7 @@ func (v *Refuter) Refute(ctx context.Context, s *session.Session, t session.Task
 	if cause == nil {
 		return fail(errors.New("there is no cause to be challenged"))
 	}
-	if err := v.room(ctx); err != nil {
+	if err := d.room(ctx, v.client); err != nil {
 		out.Result = session.LeftOut
 		return fail(err)
 	}
@@ -148,10 +148,9 @@ func (v *Refuter) Refute(ctx context.Context, s *session.Session, t session.Task
 	return v.judged(ctx, work, s, t, held, struck, out)
 }
 
-// room reports whether the budget suffices for a refuter, and for a fixer
-// after it: a challenge must not cost the fix.
-func (v *Refuter) room(ctx context.Context) error {
-	d, c := v.desk, v.client
+// room reports whether the budget suffices for a worker of the judge, and for a
+// fixer after it: to look at findings again must not cost the fix.
+func (d Desk) room(ctx context.Context, c *Client) error {
 	if d.Budget == nil {
 		return nil
 	}

@@ -381,6 +381,13 @@ func TestPromptsAreAsTheirGoldens(t *testing.T) {
 		t.Fatal(err)
 	}
 	texts["refute"] = claim
+	record, err := p.store.Entries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Challenges = []session.Challenge{{Task: "H1", Result: session.Stands, Findings: "The sum is not touched elsewhere.", Alternatives: []session.Alternative{{Explanation: "the loop", Evidence: "cart.go:5 — it takes each"}}}}
+	s.Contradictions = []string{"H1 and H2 name different places"}
+	texts["synthesize"] = findings(m, s, record)
 	if strings.Contains(claim, "it begins with 1") || strings.Contains(claim, "finder's words") || strings.Contains(claim, "language") {
 		t.Errorf("a refuter is told what others think: %s", claim)
 	}

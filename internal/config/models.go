@@ -42,7 +42,7 @@ var modelSettings = []setting{
 		set: func(c *Config, v string) error { c.Models.APIKey = v; return nil }},
 	{flag: "model-high", env: "CULPRIT_MODEL_HIGH", help: "model that investigates and fixes, NAME or NAME@EFFORT; further ones after commas are its fallbacks; without it no model is asked",
 		set: role(roster.High)},
-	{flag: "model-judge", env: "CULPRIT_MODEL_JUDGE", help: "model that tries to break what was found, best of another maker; default: that of model-high",
+	{flag: "model-judge", env: "CULPRIT_MODEL_JUDGE", help: "model that tries to break what was found and weighs it, best of another maker; default: that of model-high",
 		set: role(roster.Judge)},
 	{flag: "model-context", env: "CULPRIT_MODEL_CONTEXT", def: "128000", help: "tokens that the models can take at a time",
 		set: number(func(c *Config) *int { return &c.Models.Context }, 4_000, 10_000_000)},

@@ -106,7 +106,7 @@ func (v *view) hypothesesSection() string {
 	if table == "" {
 		return ""
 	}
-	return strings.TrimSpace(strings.Join([]string{table + "\n" + v.Evidence(), v.Pressure(), v.Contradiction()}, "\n\n"))
+	return strings.TrimSpace(strings.Join([]string{table + "\n" + v.Evidence(), v.Pressure(), v.Contradiction(), v.account()}, "\n\n"))
 }
 
 func (v *view) causeSection() string {

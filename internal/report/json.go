@@ -32,6 +32,7 @@ type Report struct {
 	// workers say and cannot both be true. Only models are asked for them.
 	Challenges     []session.Challenge   `json:"challenges,omitempty"`
 	Contradictions []string              `json:"contradictions,omitempty"`
+	Synthesis      *session.Synthesis    `json:"synthesis,omitempty"`
 	Fix            *session.Fix          `json:"fix,omitempty"`
 	Patch          string                `json:"patch,omitempty"` // git format-patch text of a verified fix
 	Proof          *session.Confirmation `json:"proof,omitempty"`
@@ -67,7 +68,7 @@ func JSON(s *session.Session) []byte {
 		Schema: 1, Session: s.ID, Result: s.Result, ExitCode: s.Result.ExitCode(), Headline: v.headlineText(), Reason: s.Reason,
 		Repository: s.Source.Repository, Mode: s.Mode, Symptom: s.Symptom.Title,
 		Bad: s.Bad, Test: v.testText(), Reproduction: s.Reproduction, RootCause: s.RootCause, Flake: s.Flake,
-		Hypotheses: []Row{}, Challenges: s.Challenges, Contradictions: s.Contradictions, Proof: s.Confirmation, PullRequest: s.Published.PRURL,
+		Hypotheses: []Row{}, Challenges: s.Challenges, Contradictions: s.Contradictions, Synthesis: s.Synthesis, Proof: s.Confirmation, PullRequest: s.Published.PRURL,
 		Confidence: s.Confidence, Question: s.Question, NotChecked: append([]string{}, s.NotChecked...), NextStep: s.NextStep,
 		Runs: s.Budget.Runs, Seconds: v.elapsed().Seconds(), Tokens: s.Budget.Tokens,
 	}

@@ -30,10 +30,10 @@ func (v *view) Pressure() string {
 	var out []string
 	for _, x := range v.Challenges[:min(len(v.Challenges), v.rows)] {
 		if x.As != "" {
-			out = append(out, "- **"+line(x.Task)+"** "+results[x.Result]+": it names the place that "+line(x.As)+" names.")
+			out = append(out, "- "+"**"+prose(x.Task)+"**"+" "+results[x.Result]+": it names the place that "+prose(x.As)+" names.")
 			continue
 		}
-		s := "- **" + line(x.Task) + "** " + results[x.Result]
+		s := "- " + "**" + prose(x.Task) + "**" + " " + results[x.Result]
 		why := line(x.Why)
 		if x.Result == session.LeftOut {
 			why = strings.TrimPrefix(why, "not challenged: ")

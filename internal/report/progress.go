@@ -17,7 +17,8 @@ var doing = map[string][2]string{
 	"archaeology": {"searching the history for a commit that passes", "rank hypotheses"},
 	"hypothesize": {"ranking hypotheses", "test them by experiment"},
 	"investigate": {"testing hypotheses", "weigh the verdicts"},
-	"challenge":   {"trying to break what was confirmed", "weigh the verdicts"},
+	"challenge":   {"trying to break what was confirmed", "weigh the findings together"},
+	"synthesize":  {"weighing the findings together", "weigh the verdicts"},
 	"escalate":    {"weighing the verdicts", "build the smallest fix of what is confirmed"},
 	"fix":         {"building the smallest fix", "run the failing test and the suite with it and without it"},
 	"confirm":     {"proving the fix", "write the report"},
@@ -53,7 +54,7 @@ func (v *view) progressText() string {
 	switch {
 	case v.State == "fix" || v.State == "confirm":
 		s += "wave 2 of 2, " + doing[v.State][0]
-	case len(wave) > 0 && (v.State == "investigate" || v.State == "challenge" || v.State == "escalate"):
+	case len(wave) > 0 && (v.State == "investigate" || v.State == "challenge" || v.State == "synthesize" || v.State == "escalate"):
 		s += fmt.Sprintf("wave 1 of 2, %d of %s tested", done(wave), count(len(wave), "hypothesis"))
 	case doing[v.State][0] != "":
 		s += doing[v.State][0]
@@ -166,7 +167,7 @@ func Status(s *session.Session) string {
 	colour, why, action := v.health()
 	wave := "–"
 	switch s.State {
-	case "investigate", "challenge", "escalate":
+	case "investigate", "challenge", "synthesize", "escalate":
 		wave = "1 of 2"
 	case "fix", "confirm":
 		wave = "2 of 2"

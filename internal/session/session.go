@@ -172,6 +172,7 @@ type Session struct {
 	// what two workers say and cannot both be true.
 	Challenges     []Challenge   `json:"challenges,omitempty"`
 	Contradictions []string      `json:"contradictions,omitempty"`
+	Synthesis      *Synthesis    `json:"synthesis,omitempty"`
 	Flake          *Flake        `json:"flake,omitempty"`
 	Fix            *Fix          `json:"fix,omitempty"`
 	Confirmation   *Confirmation `json:"confirmation"`

@@ -19,7 +19,7 @@ type Role string
 // another one.
 const (
 	High  Role = "high"  // investigates and fixes
-	Judge Role = "judge" // tries to break what was found
+	Judge Role = "judge" // tries to break what was found, and weighs it
 )
 
 // Model is a model by the name that its server has for it.

@@ -192,6 +192,9 @@ func (d *Desk) Refuter() []Tool {
 	}
 }
 
+// Reader's tools: looking lines up, and nothing else.
+func (d *Desk) Reader() []Tool { return []Tool{d.readTool(), d.search()} }
+
 // Fixer's tools: those of an investigator, and edits.
 func (d *Desk) Fixer() []Tool {
 	return append(d.Investigator(), d.edit(), d.create(), d.undo(), d.changes())
