@@ -111,7 +111,7 @@ func (x *reviewing) endRound(ctx context.Context) error {
 	}
 	if !s.Done() {
 		if err := x.investigate(ctx, x.claim, x.repo, x.folder, s, x.log); err != nil {
-			return err
+			return errors.Join(err, x.held(ctx, x.store, s, err))
 		}
 	}
 	switch {

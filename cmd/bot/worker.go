@@ -127,6 +127,7 @@ func (w *worker) do(ctx context.Context, c *queue.Claim, log *slog.Logger) (summ
 		return refused.What, w.refuse(ctx, c, repo, folder, s, refused)
 	}
 	err = w.investigate(ctx, c, repo, folder, s, log)
+	err = errors.Join(err, w.held(ctx, &checkpointed{folder, ctx, c, w.cfg.RedisGrace}, s, err))
 	if err == nil && s.Done() {
 		err = w.ended(ctx, c, repo, s)
 	}

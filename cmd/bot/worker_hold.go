@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"culprit/internal/github"
+	"culprit/internal/session"
 	"culprit/queue"
 )
 
@@ -50,4 +52,16 @@ func (w *worker) fence(c *queue.Claim) func(context.Context) error {
 	return func(ctx context.Context) error {
 		return patiently(ctx, w.cfg.RedisGrace, func(ctx context.Context) error { return valid(c, ctx) })
 	}
+}
+
+// held notes in a session that GitHub's rate limit ended its run, so that what is
+// shown next says why nothing was shown before.
+func (w *worker) held(ctx context.Context, store *checkpointed, s *session.Session, err error) error {
+	wait := github.RetryAfter(err)
+	if wait <= 0 || ctx.Err() != nil {
+		return nil
+	}
+	now := w.now().UTC()
+	s.Held = &session.Hold{Since: now, Until: now.Add(wait)}
+	return store.Save(s)
 }

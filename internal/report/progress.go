@@ -144,7 +144,11 @@ func (v *view) HealthLine() string {
 	if why != "" {
 		s += " (" + prose(cut(why, v.cell)) + ")"
 	}
-	return s + ". Next: " + v.Next() + "."
+	s += ". Next: " + v.Next() + "."
+	if h := v.Held; h != nil {
+		s += fmt.Sprintf(" GitHub's rate limit held it up, from %s to %s UTC.", h.Since.UTC().Format("15:04"), h.Until.UTC().Format("15:04"))
+	}
+	return s
 }
 
 // Doing is the sentence before there are hypotheses.

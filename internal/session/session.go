@@ -51,6 +51,12 @@ func (r Result) ExitCode() int {
 	return 70
 }
 
+// Hold is a wait for GitHub's rate limit, through which the job sleeps (GH11).
+type Hold struct {
+	Since time.Time `json:"since"`
+	Until time.Time `json:"until"` // the earliest that GitHub answers again
+}
+
 // Source is what started the session.
 type Source struct {
 	Trigger    string `json:"trigger"`    // cli, label, check_run, check_suite, workflow_run, status, command
@@ -196,6 +202,7 @@ type Session struct {
 	// place (GH2).
 	SupersededBy string     `json:"superseded_by,omitempty"`
 	Question     *Question  `json:"question,omitempty"`
+	Held         *Hold      `json:"held,omitempty"` // the latest; nil: there was none
 	Answers      []Answer   `json:"answers,omitempty"`
 	Confidence   Confidence `json:"confidence"`
 	NotChecked   []string   `json:"not_checked,omitempty"`
