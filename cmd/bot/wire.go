@@ -73,6 +73,14 @@ func (r runner) FindGood(ctx context.Context, s *session.Session) (session.Archa
 	if bad := (*experiment.GoodFailsError)(nil); errors.As(err, &bad) {
 		return a, &session.UserError{Code: "good-fails", What: bad.Error(), Err: err}
 	}
+	if err != nil || s.Mode == session.Quick {
+		return a, err
+	}
+	if was := s.Archaeology; was != nil && was.Coverage != "" {
+		a.Suspicious, a.Coverage = was.Suspicious, was.Coverage
+		return a, nil
+	}
+	a.Suspicious, a.Coverage, err = r.Suspicious(ctx, s)
 	return a, err
 }
 
@@ -119,8 +127,12 @@ func language(p *project) experiment.Language {
 			at, _ := kit.At(toolchain.FS(old.Files, old.Read))
 			return at.Setup
 		},
-		Shuffled:   func(command string) (string, bool) { return p.kit().Shuffled(command) },
-		Race:       func(command string) (string, bool) { return p.kit().Race(command) },
+		Shuffled: func(command string) (string, bool) { return p.kit().Shuffled(command) },
+		Race:     func(command string) (string, bool) { return p.kit().Race(command) },
+		Cover: func(f session.Failure) (string, func(string) toolchain.Coverage, bool) {
+			command, ok := p.kit().Cover(f)
+			return command, p.kit().ReadCoverage, ok
+		},
 		Some:       func(tests []session.Failure) (string, bool) { return p.kit().Some(tests) },
 		Concurrent: toolchain.Concurrent,
 		IsTestFile: toolchain.IsTestFile,

@@ -122,6 +122,11 @@ func history(b *strings.Builder, m Marks, s *session.Session) {
 			lines = append(lines, fmt.Sprintf("suspect (%s): %s %s", x.Relevance, x.Commit.Short(), oneLine(x.Commit.Subject, 120)))
 		}
 	}
+	if a != nil {
+		for _, x := range a.Suspicious[:min(len(a.Suspicious), 5)] {
+			lines = append(lines, fmt.Sprintf("suspicious by coverage, a hint and no proof: %s to line %d, score %.2f, %d passing tests run through it", x.Location(), x.To, x.Score, x.Passing))
+		}
+	}
 	if c := s.RootCause; c != nil {
 		if c.Culprit != nil {
 			fmt.Fprintf(b, "\nThe failure appears with commit %s; its parent does not show it.", c.Culprit.SHA)

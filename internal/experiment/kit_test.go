@@ -70,6 +70,10 @@ func openKit(t *testing.T, r *repository, failure session.Failure, prepare strin
 				report, _ := evidence.Parse(strings.NewReader(output), evidence.Options{})
 				return report
 			},
+			Cover: func(f session.Failure) (string, func(string) toolchain.Coverage, bool) {
+				command, ok := kit.Cover(f)
+				return command, kit.ReadCoverage, ok
+			},
 			Judge: evidence.Judge, IsTestFile: toolchain.IsTestFile,
 			IsLockFile: func(path string) bool { return toolchain.IsLockFile(path) || toolchain.IsModuleFile(path) },
 		},

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"culprit/internal/session"
+	"culprit/internal/toolchain"
 )
 
 // Language is what the experiments need to know about test runners and build
@@ -33,6 +34,9 @@ type Language struct {
 	// Some is the command that runs these tests and no others, in their order
 	// where the runner keeps one; nil where that cannot be done.
 	Some func(tests []session.Failure) (command string, ok bool)
+	// Cover is a command that measures the coverage of the failing test and of
+	// passing ones beside it, and how its output is read.
+	Cover func(f session.Failure) (command string, read func(output string) toolchain.Coverage, ok bool)
 	// Concurrent tells by its text whether a source file could run things at
 	// the same time; where none near the test does, no race is looked for.
 	Concurrent func(path string, content []byte) bool

@@ -98,3 +98,17 @@ func TestTheDependencyThatMovedIsNamed(t *testing.T) {
 		t.Errorf("\n%s", got)
 	}
 }
+
+func TestSuspiciousLinesAreShownAsAHint(t *testing.T) {
+	t.Parallel()
+	s := &session.Session{Archaeology: &session.Archaeology{
+		Coverage:   "1 failing and 3 passing tests",
+		Suspicious: []session.SuspiciousLine{{File: "a.go", Line: 4, To: 6, Score: 1, Failing: 1}},
+	}}
+	got := string(Understanding(s, nil))
+	for _, want := range []string{"by the coverage of 1 failing and 3 passing tests (Ochiai). They say where to read first, and prove nothing.", "| 1.00 | `a.go:4` to 6 | 0 |"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}

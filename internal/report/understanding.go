@@ -96,7 +96,26 @@ func (v *view) archaeologySection() string {
 		}
 		parts = append(parts, strings.Join(rows, "\n"))
 	}
-	return strings.Join(parts, "\n\n")
+	return strings.Join(append(parts, v.suspicious(a)...), "\n\n")
+}
+
+// suspicious are the lines that stand out by coverage.
+func (v *view) suspicious(a *session.Archaeology) []string {
+	if len(a.Suspicious) == 0 {
+		if a.Coverage == "" {
+			return nil
+		}
+		return []string{"Suspicious lines: " + prose(cut(line(a.Coverage), v.cell)) + "."}
+	}
+	rows := []string{"Suspicious lines, by the coverage of " + prose(cut(line(a.Coverage), v.cell)) + " (Ochiai). They say where to read first, and prove nothing.", "", "| score | lines | passing tests that run through them |", "|---|---|---|"}
+	for _, x := range a.Suspicious[:min(len(a.Suspicious), v.rows)] {
+		place := v.place(x.Location(), v.treeOf())
+		if x.To > x.Line {
+			place += fmt.Sprintf(" to %d", x.To)
+		}
+		rows = append(rows, fmt.Sprintf("| %.2f | %s | %d |", x.Score, cell(place), x.Passing))
+	}
+	return []string{strings.Join(rows, "\n")}
 }
 
 func were(n int) string { return count(n, "commit") + word(n == 1, " was", " were") }

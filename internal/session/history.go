@@ -56,9 +56,28 @@ type Archaeology struct {
 	Oldest     *Commit `json:"oldest,omitempty"`
 	Skipped    int     `json:"skipped"` // commits tried and untestable
 	Candidates int     `json:"candidates,omitempty"`
+	// Suspicious are lines that the failing test runs through and few passing
+	// ones do, by coverage: where to read first, and proof of nothing. Coverage
+	// says which tests were compared, or why none were.
+	Suspicious []SuspiciousLine `json:"suspicious,omitempty"`
+	Coverage   string           `json:"coverage,omitempty"`
 	// Boundary says why no good commit exists: "root", "untestable", "limit".
 	Boundary string `json:"boundary,omitempty"`
 }
+
+// SuspiciousLine is a stretch of lines with the score that their coverage gives
+// them (Ochiai), in [0, 1].
+type SuspiciousLine struct {
+	File    string  `json:"file"`
+	Line    int     `json:"line"` // the first
+	To      int     `json:"to"`   // the last
+	Score   float64 `json:"score"`
+	Failing int     `json:"failing"` // failing tests that cover it
+	Passing int     `json:"passing"` // passing tests that cover it
+}
+
+// Location is the first of the lines.
+func (l SuspiciousLine) Location() string { return Location(l.File, l.Line) }
 
 // Hunk is one contiguous change of one file, the unit that the minimiser
 // removes and keeps.

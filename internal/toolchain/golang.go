@@ -13,7 +13,7 @@ import (
 
 var goToolchain = toolchain{
 	names: []string{"go"}, detect: detectGo, some: goSome, group: goGroup,
-	shuffled: goShuffled, race: goRace, testFiles: goTestFiles, command: goCommand, adapt: adaptGo,
+	shuffled: goShuffled, race: goRace, cover: goCover, testFiles: goTestFiles, command: goCommand, adapt: adaptGo,
 }
 
 // detectGo finds one kit per module, and one for a tree of Go files without

@@ -11,6 +11,7 @@ type toolchain struct {
 	group     func(Kit, session.Failure) (string, bool)
 	shuffled  func(Kit, string) (string, bool)
 	race      func(Kit, string) (string, bool)
+	cover     func(Kit, session.Failure) (string, bool)
 	testFiles func(Kit, session.Failure, []string) []string
 	// command recognises the runner in a command that somebody gave.
 	command func(*tree, invocation) (Kit, bool)
