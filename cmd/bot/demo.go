@@ -107,6 +107,15 @@ func (d *demo) lastShown() string {
 	return d.shown
 }
 
+// isNew takes a line of progress; one that was the last already is not new.
+func (d *demo) isNew(progress string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	old := d.shown
+	d.shown = progress
+	return progress != old
+}
+
 // run sets the stage, plays the scenarios and judges them.
 func (d *demo) run(ctx context.Context, keep, verbose bool) (code int, err error) {
 	if err := os.MkdirAll(d.dir, 0o755); err != nil {
@@ -296,8 +305,7 @@ func (l *demoLog) Write(p []byte) (int, error) {
 			return l.next.Write(p)
 		}
 		l.rest = append([]byte(nil), rest...)
-		if text, ok := progressOf(string(line)); ok && text != l.demo.shown {
-			l.demo.shown = text
+		if text, ok := progressOf(string(line)); ok && l.demo.isNew(text) {
 			l.demo.say("   %6s  %s", l.demo.app.Now().Sub(l.demo.start).Round(100*time.Millisecond), text)
 		}
 	}
