@@ -6,7 +6,9 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -buildid=' -o /culprit ./cmd/bot
+# The commit, for the version; git's own folder is not copied here.
+ARG REVISION=""
+RUN scripts/build /culprit
 
 FROM debian:bookworm-slim
 RUN apt-get update \

@@ -96,9 +96,10 @@ fuzz: ## each fuzz target for FUZZTIME (default 30s)
 	done
 
 build: ## the binary, static and reproducible, in bin/
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -buildid=' -o $(BIN) ./cmd/bot
+	@mkdir -p $(dir $(BIN))
+	GO='$(GO)' scripts/build $(BIN)
 
-reproducible: ## build twice, in two folders and with two caches: the same bits
+reproducible: ## make build, and a build of the same commit elsewhere without git: the same bits
 	@GO='$(GO)' scripts/reproducible
 
 sbom: ## what is in the binary, as CycloneDX JSON in bin/culprit.cdx.json, from what the linker wrote into it
@@ -106,7 +107,7 @@ sbom: ## what is in the binary, as CycloneDX JSON in bin/culprit.cdx.json, from 
 	$(GO) run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@$(CYCLONEDX_VERSION) bin -json -output bin/culprit.cdx.json $(BIN)
 
 image: ## the container image (docker, podman or buildah)
-	docker build -t culprit .
+	docker build --build-arg REVISION="$$(git describe --always --dirty --abbrev=12 --exclude='*')" -t culprit .
 
 clean: ## remove what the targets made
 	rm -rf bin

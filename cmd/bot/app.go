@@ -111,23 +111,31 @@ func (a *App) version(context.Context, []string) int {
 	return exitOK
 }
 
-// versionString is the module version or the revision that was built.
+// revision is the commit that scripts/build writes here by the linker. Builds
+// by "go build" have what Go itself writes.
+var revision string
+
+// versionString is the module version and the revision that was built.
 func versionString() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
 	}
-	v, rev := info.Main.Version, ""
+	return version(info, revision)
+}
+
+func version(info *debug.BuildInfo, rev string) string {
+	v := info.Main.Version
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			rev = s.Value
+		if s.Key == "vcs.revision" && rev == "" {
+			rev = s.Value[:min(len(s.Value), 12)]
 		}
 	}
 	if v == "" || v == "(devel)" {
 		v = "development"
 	}
 	if len(rev) >= 12 && !strings.Contains(v, rev[:12]) {
-		v += " " + rev[:12]
+		v += " " + rev
 	}
 	return v
 }
