@@ -88,6 +88,7 @@ func (l Limits) fill() Limits {
 	for _, f := range []struct{ have, def *int64 }{
 		{&l.CPUSeconds, &d.CPUSeconds}, {&l.MemoryBytes, &d.MemoryBytes}, {&l.Processes, &d.Processes},
 		{&l.OpenFiles, &d.OpenFiles}, {&l.FileBytes, &d.FileBytes}, {&l.OutputBytes, &d.OutputBytes},
+		{&l.DiskBytes, &d.DiskBytes}, {&l.DiskFiles, &d.DiskFiles},
 	} {
 		if *f.have == 0 {
 			*f.have = *f.def
@@ -104,6 +105,19 @@ func (c Command) argv(shell string) []string {
 		return append([]string{"/bin/sh", "-c", `exec "$@"`, "sh"}, c.Argv...)
 	}
 	return []string{shell, "-c", c.Script}
+}
+
+// writable are the host's folders that a command may fill.
+func (c Command) writable() (out []string) {
+	if c.Dir != "" && !c.ReadOnlyDir {
+		out = append(out, c.Dir)
+	}
+	for _, b := range c.Binds {
+		if info, err := os.Stat(b.Host); err == nil && info.IsDir() && b.Writable {
+			out = append(out, b.Host)
+		}
+	}
+	return out
 }
 
 // shell is bash if it is where a confined command can see it, else sh.

@@ -334,6 +334,23 @@ print("loopback works")
 			t.Errorf("CPU time: %+v", res)
 		}
 	},
+	"many files do not fill the disk": func(t *testing.T, box Sandbox) {
+		for name, cmd := range map[string]Command{
+			"bytes":   {Script: "i=0; while :; do i=$((i+1)); head -c 10000000 /dev/zero >f$i; done", Limits: Limits{DiskBytes: 20 << 20}},
+			"files":   {Script: "i=0; while :; do i=$((i+1)); mkdir $(seq -f d$i-%g 500); done", Limits: Limits{DiskFiles: 500}},
+			"a cache": {Script: "cd /cache 2>/dev/null || cd \"$CACHE\"; i=0; while :; do i=$((i+1)); head -c 10000000 /dev/zero >f$i; done", Limits: Limits{DiskBytes: 20 << 20}, Binds: []Bind{{Host: t.TempDir(), Inside: "/cache", Writable: true}}},
+		} {
+			if len(cmd.Binds) > 0 {
+				cmd.Env = map[string]string{"CACHE": box.Inside(cmd, cmd.Binds[0].Host)}
+			}
+			if res, out := run(t, box, cmd); res.Limit != "disk" || res.Exit == 0 {
+				t.Errorf("%s: %+v %q", name, res, out)
+			}
+		}
+		if res, out := run(t, box, Command{Script: "head -c 10000000 /dev/zero >f; mkdir a b c", Limits: Limits{DiskBytes: 20 << 20, DiskFiles: 500}}); res.Exit != 0 || res.Limit != "" {
+			t.Errorf("less than the limit: %+v %q", res, out)
+		}
+	},
 	"memory is limited": func(t *testing.T, box Sandbox) {
 		requiretest.Program(t, "python3")
 		res, out := run(t, box, Command{

@@ -106,12 +106,13 @@ func (l *landlock) Run(ctx context.Context, cmd Command) (Result, error) {
 	}
 	marker := "CULPRIT_RUN=" + rand.Text()
 	p := &process{
-		cmd:    cmd,
-		argv:   append([]string{l.self, confineWord, "supervise"}, cmd.argv(shell())...),
-		env:    append(environ(l.host, cmd, l.tools, home, tmp, cmd.Dir), marker),
-		dir:    cmd.Dir,
-		files:  files,
-		marker: marker,
+		cmd:     cmd,
+		argv:    append([]string{l.self, confineWord, "supervise"}, cmd.argv(shell())...),
+		env:     append(environ(l.host, cmd, l.tools, home, tmp, cmd.Dir), marker),
+		dir:     cmd.Dir,
+		files:   files,
+		marker:  marker,
+		private: []string{private.dir},
 		// The supervisor ends everything below itself, and then itself.
 		kill: func(pid int) { _ = syscall.Kill(pid, syscall.SIGTERM) },
 	}

@@ -44,11 +44,12 @@ func (o *off) Run(ctx context.Context, cmd Command) (Result, error) {
 	defer private.remove()
 	marker := "CULPRIT_RUN=" + rand.Text()
 	p := &process{
-		cmd:    cmd,
-		argv:   cmd.argv(shell()),
-		env:    append(environ(o.host, cmd, o.tools, home, tmp, cmd.Dir), marker),
-		dir:    cmd.Dir,
-		marker: marker,
+		cmd:     cmd,
+		argv:    cmd.argv(shell()),
+		env:     append(environ(o.host, cmd, o.tools, home, tmp, cmd.Dir), marker),
+		dir:     cmd.Dir,
+		marker:  marker,
+		private: []string{private.dir},
 	}
 	return p.run(ctx)
 }

@@ -34,6 +34,11 @@ func newWatch(int, string, Limits, *confinement) *watch { return &watch{} }
 func (*watch) stop()                                    {}
 func (*watch) killStrays() int                          { return 0 }
 
+type disk struct{ exceeded chan string }
+
+func newDisk([]string, Limits) *disk { return &disk{} }
+func (*disk) stop()                  {}
+
 // awaitNamespace has nothing to wait for without process namespaces.
 func awaitNamespace(int) {}
 

@@ -20,6 +20,7 @@ type process struct {
 	env     []string
 	dir     string
 	files   []*os.File // handed down as descriptors firstFile, …; closed by run
+	private []string   // folders of the host that are the command's own
 	marker  string     // value in the environment by which strays are found; "" where a process namespace does it
 	started func()     // called after files are closed on this side
 	// kill ends the command at the timeout; the default is the process group.
@@ -97,6 +98,8 @@ func (p *process) run(ctx context.Context) (Result, error) {
 	defer timer.Stop()
 	watch := newWatch(pid, p.marker, p.cmd.Limits, limits)
 	defer watch.stop()
+	disk := newDisk(append(p.cmd.writable(), p.private...), p.cmd.Limits)
+	defer disk.stop()
 
 	kill := p.kill
 	if kill == nil {
@@ -109,6 +112,7 @@ func (p *process) run(ctx context.Context) (Result, error) {
 	case <-ctx.Done():
 		err = fmt.Errorf("run command: %w", context.Cause(ctx))
 	case res.Limit = <-watch.exceeded:
+	case res.Limit = <-disk.exceeded:
 	}
 	ended := res.TimedOut || err != nil || res.Limit != ""
 	if ended {

@@ -105,6 +105,8 @@ type Limits struct {
 	Processes   int64 // processes and threads at one time
 	OpenFiles   int64 // descriptors of each process
 	FileBytes   int64 // size of each written file
+	DiskBytes   int64 // what it writes to the worktree and to writable binds, together
+	DiskFiles   int64 // number of files and folders that it makes or changes there
 	OutputBytes int64 // combined output handed to Command.Output
 }
 
@@ -117,6 +119,8 @@ func DefaultLimits() Limits {
 		Processes:   4096,
 		OpenFiles:   16384,
 		FileBytes:   8 << 30,
+		DiskBytes:   16 << 30,
+		DiskFiles:   2_000_000,
 		OutputBytes: 4 << 20,
 	}
 }
@@ -131,8 +135,8 @@ type Result struct {
 	Signal string
 	// TimedOut says that Timeout passed and everything was killed.
 	TimedOut bool
-	// Limit names the limit that ended the command: "memory", "processes", or
-	// empty.
+	// Limit names the limit that ended the command: "memory", "processes",
+	// "disk", or empty.
 	Limit string
 	// OutputTruncated says that Output did not get everything.
 	OutputTruncated bool
