@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -9,8 +11,9 @@ import (
 )
 
 // A temporary is a private folder that goes with its use. While it is in use a
-// lock is held in it, which the kernel drops with the process: so whoever comes
-// next can tell what a killed process left (sweepTemporary).
+// lock on it is held, which the kernel drops with the process: so whoever comes
+// next can tell what a killed process left (sweepTemporary), also one that was
+// killed while it removed the folder. Nothing is in it before it is locked.
 type temporary struct {
 	dir  string
 	lock *os.File
@@ -19,23 +22,30 @@ type temporary struct {
 // temporaryPattern names the folders, below that for temporary files.
 const temporaryPattern = "culprit-run-*"
 
-// temporaryLock is the lock's name in its folder.
-const temporaryLock = ".lock"
-
 func newTemporary() (*temporary, error) {
 	dir, err := os.MkdirTemp("", temporaryPattern)
 	if err != nil {
 		return nil, fmt.Errorf("make the command's own folder: %w", err)
 	}
-	lock, err := os.OpenFile(filepath.Join(dir, temporaryLock), os.O_CREATE|os.O_RDWR, 0o600)
-	if err == nil {
-		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	}
+	lock, err := lockFolder(dir)
 	if err != nil {
 		removeAll(dir)
 		return nil, fmt.Errorf("lock the command's own folder: %w", err)
 	}
 	return &temporary{dir, lock}, nil
+}
+
+// lockFolder locks a folder itself, until the file that it returns is closed.
+func lockFolder(dir string) (*os.File, error) {
+	lock, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	return lock, nil
 }
 
 // newHome is a temporary folder with a home and a folder for temporary files in
@@ -60,21 +70,20 @@ func (t *temporary) remove() {
 	t.lock.Close()
 }
 
-// young is how long a folder may be without its lock: it is being made.
+// young is how long a folder may be empty and without its lock: it is being made.
 const young = time.Minute
 
 // sweepTemporary removes folders whose process is dead.
 func sweepTemporary() {
 	all, _ := filepath.Glob(filepath.Join(os.TempDir(), temporaryPattern))
 	for _, dir := range all {
-		lock, err := os.OpenFile(filepath.Join(dir, temporaryLock), os.O_RDWR, 0)
+		lock, err := lockFolder(dir)
 		if err != nil {
-			if info, err := os.Lstat(dir); err == nil && info.IsDir() && time.Since(info.ModTime()) > young {
-				removeAll(dir)
-			}
-			continue
+			continue // in use, or gone
 		}
-		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+		content, err := lock.Readdirnames(1)
+		info, errStat := lock.Stat()
+		if len(content) > 0 || errors.Is(err, io.EOF) && errStat == nil && time.Since(info.ModTime()) > young {
 			removeAll(dir)
 		}
 		lock.Close()

@@ -21,7 +21,15 @@ func TestSweepRemovesFoldersOfTheDeadOnly(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dead.dir, "home", "sub"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	dead.lock.Close() // as the kernel does
+	dead.lock.Close()           // as the kernel does
+	half, err := newTemporary() // its process was killed while it removed it
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(half.dir, "tmp"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	half.lock.Close()
 	torn, making := filepath.Join(os.TempDir(), "culprit-run-1"), filepath.Join(os.TempDir(), "culprit-run-2")
 	for _, dir := range []string{torn, making} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
@@ -33,7 +41,7 @@ func TestSweepRemovesFoldersOfTheDeadOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	sweepTemporary()
-	for dir, want := range map[string]bool{used.dir: true, dead.dir: false, torn: false, making: true} {
+	for dir, want := range map[string]bool{used.dir: true, dead.dir: false, half.dir: false, torn: false, making: true} {
 		if _, err := os.Stat(dir); (err == nil) != want {
 			t.Errorf("%s is there: %v, want %v", filepath.Base(dir), err == nil, want)
 		}
