@@ -57,6 +57,7 @@ var allowed = map[string][]string{
 	"internal/command":             {},
 	"internal/index":               {"internal/session"},
 	"internal/budget":              {},
+	"internal/eval":                {"internal/session", "internal/strictyaml", "internal/patch", "internal/experiment/rate"},
 	"internal/knowledge":           {"internal/session"},
 	"handlers":                     {"queue", "internal/command"},
 	"pipeline/wave":                {"internal/session"},
