@@ -47,6 +47,7 @@ func commands() []command {
 		{"setup", "", "make the GitHub App and store its credentials", (*App).setup},
 		{"config", "[FILE]", "check a repository's settings file", (*App).checkConfig},
 		{"jobs", "VERB", "list, show, retry and cancel jobs; pause and drain the queue", (*App).jobs},
+		{"eval", "FILE", "replay bugs whose cause is known, and count how often the product is right", (*App).eval},
 		{"doctor", "", "check every prerequisite and say what to do", (*App).doctor},
 		{"version", "", "print the version", (*App).version},
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"culprit/internal/checkout"
-	"culprit/internal/config"
 	"culprit/internal/knowledge"
 	"culprit/internal/redact"
 	"culprit/internal/report"
@@ -136,11 +135,6 @@ func (a *App) debugSession(f debugFlags, path string) (*session.Session, error) 
 	if err != nil {
 		return nil, err
 	}
-	first, _, _ := strings.Cut(text, "\n")
-	title := strings.TrimSpace(first)
-	if len(title) > 80 || strings.Contains(text, "\n") {
-		title = ""
-	}
 	return &session.Session{
 		Source: session.Source{Trigger: "cli", Repository: filepath.Base(abs), Path: abs},
 		Mode:   mode,
@@ -148,8 +142,17 @@ func (a *App) debugSession(f debugFlags, path string) (*session.Session, error) 
 			Test: f.test, Setup: f.setup, Job: f.job, Good: f.good, Bad: f.bad, Overlay: overlay,
 			Concurrency: f.concurrency, Yes: f.yes, MaxRuns: f.maxRuns, Timeout: f.timeout, RunTimeout: f.runTimeout,
 		},
-		Symptom: session.Symptom{Title: title, Text: text},
+		Symptom: symptomOf(text),
 	}, nil
+}
+
+// symptomOf takes a short line for the title.
+func symptomOf(text string) session.Symptom {
+	title := strings.TrimSpace(text)
+	if len(title) > 80 || strings.Contains(text, "\n") {
+		title = ""
+	}
+	return session.Symptom{Title: title, Text: text}
 }
 
 // maxSymptom bounds the text of a symptom, in bytes.
@@ -173,21 +176,6 @@ func symptomText(v string) (string, error) {
 	return string(data), nil
 }
 
-// dataFolder is where `bot debug` and `bot demo` keep caches and sessions.
-func (a *App) dataFolder() (string, error) {
-	if dir, ok := a.LookupEnv("CULPRIT_DATA"); ok && dir != "" {
-		return filepath.Abs(dir)
-	}
-	if dir, ok := a.LookupEnv("XDG_CACHE_HOME"); ok && filepath.IsAbs(dir) {
-		return filepath.Join(dir, "culprit"), nil
-	}
-	home, ok := a.LookupEnv("HOME")
-	if !ok || home == "" {
-		return "", &session.UserError{Code: "no-data-folder", What: "neither HOME nor CULPRIT_DATA is set", Do: "set CULPRIT_DATA to a folder for caches and sessions"}
-	}
-	return filepath.Join(home, ".cache", "culprit"), nil
-}
-
 // debugRun opens everything that a local session needs and runs it.
 func (a *App) debugRun(ctx context.Context, f debugFlags, path string, s *session.Session) (code int, err error) {
 	data, err := a.dataFolder()
@@ -195,11 +183,7 @@ func (a *App) debugRun(ctx context.Context, f debugFlags, path string, s *sessio
 		return 0, err
 	}
 	red := redact.New()
-	set, err := config.LoadModels(a.LookupEnv)
-	if err != nil {
-		return 0, &session.UserError{Code: "model-settings", What: "the settings of models are not valid", Do: err.Error(), Err: err}
-	}
-	llm, err := openModels(set, nil, red, a.Now)
+	llm, err := a.localModels(red)
 	if err != nil {
 		return 0, err
 	}
@@ -212,14 +196,9 @@ func (a *App) debugRun(ctx context.Context, f debugFlags, path string, s *sessio
 		s = resumed
 	}
 	defer func() { err = errors.Join(err, folder.Close()) }()
-	hosts, _ := a.LookupEnv("CULPRIT_SETUP_HOSTS")
-	further, err := config.HostList(hosts)
+	box, err := a.localSandbox(f.sandbox)
 	if err != nil {
-		return 0, &session.UserError{Code: "setup-hosts", What: "CULPRIT_SETUP_HOSTS: " + err.Error(), Do: "correct it", Err: err}
-	}
-	box, err := sandbox.Open(f.sandbox, sandbox.Options{AllowOff: true, SetupHosts: further})
-	if err != nil {
-		return 0, &session.UserError{Code: "no-sandbox", What: "the sandbox cannot be used", Do: err.Error(), Err: err}
+		return 0, err
 	}
 	cache, err := checkout.OpenCache(filepath.Join(data, "repositories"))
 	if err != nil {

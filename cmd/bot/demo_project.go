@@ -20,23 +20,26 @@ var demoHistory embed.FS
 // is some hours later, so that the history is the same every time.
 var demoStart = time.Date(2026, 9, 1, 8, 0, 0, 0, time.UTC)
 
-// demoCommits reads the history: one file a commit, its message above, the
+// demoCommits is the demo's own history.
+func demoCommits() ([]demoCommit, error) { return readHistory(demoHistory, "demodata/*.txtar") }
+
+// readHistory reads a history: one file a commit, its message above, the
 // files that it writes below. A header "Branch: NAME" puts it on a branch of
 // its own that starts at the commit before.
-func demoCommits() ([]demoCommit, error) {
-	names, err := fs.Glob(demoHistory, "demodata/*.txtar")
+func readHistory(fsys fs.FS, pattern string) ([]demoCommit, error) {
+	names, err := fs.Glob(fsys, pattern)
 	if err != nil {
 		return nil, err
 	}
 	var out []demoCommit
 	for i, name := range names {
-		data, err := demoHistory.ReadFile(name)
+		data, err := fs.ReadFile(fsys, name)
 		if err != nil {
 			return nil, err
 		}
 		a := txtar.Parse(data)
 		subject, rest, _ := strings.Cut(string(a.Comment), "\n")
-		c := demoCommit{subject: subject, branch: "main", when: demoStart.Add(time.Duration(i) * 31 * time.Hour), files: a.Files}
+		c := demoCommit{subject: subject, author: "Nobody <nobody@project.example>", branch: "main", when: demoStart.Add(time.Duration(i) * 31 * time.Hour), files: a.Files}
 		for _, line := range strings.Split(rest, "\n") {
 			if v, ok := strings.CutPrefix(line, "Author: "); ok {
 				c.author = v
@@ -56,8 +59,8 @@ type demoCommit struct {
 	files                   []txtar.File
 }
 
-// importDemo writes the history into a bare repository as one stream.
-func importDemo(ctx context.Context, gitDir string, commits []demoCommit) error {
+// historyStream is a history as git fast-import reads it.
+func historyStream(commits []demoCommit) []byte {
 	var b bytes.Buffer
 	mark := 0 // of the newest commit of main
 	for i, c := range commits {
@@ -73,9 +76,14 @@ func importDemo(ctx context.Context, gitDir string, commits []demoCommit) error 
 			mark = i + 1
 		}
 	}
+	return b.Bytes()
+}
+
+// importDemo writes the history into a bare repository.
+func importDemo(ctx context.Context, gitDir string, commits []demoCommit) error {
 	cmd := exec.CommandContext(ctx, "git", "--git-dir="+gitDir, "fast-import", "--quiet")
 	cmd.Env = []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "LC_ALL=C"}
-	cmd.Stdin = &b
+	cmd.Stdin = bytes.NewReader(historyStream(commits))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("make the demo's repository: %w: %s", err, out)
 	}

@@ -37,3 +37,15 @@ func (m *Mirror) Excerpt(ctx context.Context, rev, dir string) error {
 	}
 	return writeRefs(dir, []byte(commit.SHA+" refs/heads/main\n"))
 }
+
+// Import makes a bare repository at dir, in place of what is there, from a
+// stream as git fast-import reads it. HEAD is its branch main.
+func Import(ctx context.Context, dir string, stream []byte) error {
+	if err := makeBare(ctx, dir, "sha1"); err != nil {
+		return fmt.Errorf("import history: %w", err)
+	}
+	if _, err := git(ctx, call{args: []string{"fast-import", "--quiet"}, gitDir: dir, stdin: stream}); err != nil {
+		return fmt.Errorf("import history: %w", err)
+	}
+	return nil
+}

@@ -310,3 +310,36 @@ func readFile(name string, limit int64) ([]byte, error) {
 	}
 	return data, err
 }
+
+// Patch is the true fix where a file holds it; nil elsewhere.
+func (c Case) Patch() ([]byte, error) {
+	if c.Truth.Patch == "" {
+		return nil, nil
+	}
+	return readFile(c.File(c.Truth.Patch), maxFile)
+}
+
+// HeldOutFiles are the files of the held-out folder.
+func (c Case) HeldOutFiles() ([]session.Edit, error) {
+	if c.HeldOut.Folder == "" {
+		return nil, nil
+	}
+	root := c.File(c.HeldOut.Folder)
+	var out []session.Edit
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		data, err := readFile(p, maxFile)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, p)
+		if err != nil {
+			return err
+		}
+		out = append(out, session.Edit{Path: filepath.ToSlash(rel), Content: data})
+		return nil
+	})
+	return out, err
+}

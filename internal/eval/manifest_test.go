@@ -122,7 +122,9 @@ const oneCase = "cases:\n  - id: a\n    script: make.sh\n    bad: HEAD\n    test
 
 func TestTheDigestOfACaseFollowsItsTextAndItsFilesAndNotTheManifestsPlace(t *testing.T) {
 	t.Parallel()
-	digest := func(text string, files ...string) string { return load(t, manifest(t, text, files...)).Cases[0].Digest() }
+	digest := func(text string, files ...string) string {
+		return load(t, manifest(t, text, files...)).Cases[0].Digest()
+	}
 	first := digest(oneCase, "make.sh", "git init")
 	for _, tt := range []struct {
 		name, text, script string
