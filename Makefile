@@ -11,7 +11,7 @@ BENCHTIME ?= 1s
 DURATION ?= 10s
 BIN := bin/culprit
 
-.PHONY: help demo test attack attack-model chaos faults facts check openapi conformance lint vuln bench bench-go bench-queue bench-backlog bench-webhook bench-culprit eval-culprit eval-logs bench-logs fuzz build reproducible sbom image clean
+.PHONY: help demo test attack attack-model chaos faults facts check openapi conformance lint vuln bench bench-go bench-queue bench-backlog bench-webhook bench-culprit eval eval-logs bench-logs fuzz build reproducible sbom image clean
 
 # What is shown is picked from what a test prints; its failure must not be lost.
 attack attack-model faults eval-logs: SHELL := bash
@@ -79,8 +79,8 @@ bench-webhook: ## 1,000 deliveries a second for DURATION, next to Probot (needs 
 bench-culprit: ## simulated culprit searches beside git bisect (docs/culprit-search.md); REPEATS=n histories a row
 	$(GO) test -count=1 -timeout 0 -v -run '^TestBench' ./internal/experiment/search -sim -sim-repeats $(or $(REPEATS),400)
 
-eval-culprit: ## real regressions of public repositories: CLONES=folder of clones (docs/regressions.md)
-	CLONES='$(CLONES)' GO='$(GO)' scripts/eval-culprit $(CASES)
+eval: ## replay bugs whose cause is known, without a model (docs/eval.md): MANIFEST=file, ARGS='--mirror DIR --filter RE'
+	$(GO) run ./cmd/bot eval $(or $(MANIFEST),testdata/eval/generated.yml) --no-model $(ARGS)
 
 eval-logs: ## precision and recall of named failing tests on real public logs (docs/logs.md)
 	@logs=$$(scripts/fetch-logs) && $(GO) test -count=1 -run '^TestRealLogs' ./internal/evidence -v -logs "$$logs" | grep -v '^=== '

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/tools/txtar"
+
 	"culprit/internal/session"
 	"culprit/internal/strictyaml"
 )
@@ -67,7 +69,7 @@ type HeldOut struct {
 
 	Test    string   `yaml:"test" max:"4096" doc:"Command of the held-out test. It must fail at bad and pass with the true fix, which is tried." example:"go test ./..."`
 	Overlay []string `yaml:"overlay" max:"50" doc:"REV:PATH of files that are laid over for it." example:"[\"3fa49bf:parser/more_test.go\"]"`
-	Folder  string   `yaml:"folder" doc:"Folder whose files are laid over for it." example:"refund-held-out"`
+	Files   string   `yaml:"files" doc:"txtar archive whose files are laid over for it." example:"held-out/refunds.txtar"`
 }
 
 // A ManifestError is everything that is wrong with a manifest.
@@ -189,7 +191,7 @@ func (c *Case) check() []strictyaml.Problem {
 		}
 	}
 	h := c.HeldOut
-	if h.Test == "" && (len(h.Overlay) > 0 || h.Folder != "") {
+	if h.Test == "" && (len(h.Overlay) > 0 || h.Files != "") {
 		problem(h.Line, "held_out: files without a test: name the command")
 	}
 	if h.Test != "" && t.Fix == "" && t.Patch == "" {
@@ -213,7 +215,7 @@ func (c *Case) check() []strictyaml.Problem {
 		folder bool
 	}{
 		{c.Line, "history", c.History, true}, {c.Line, "script", c.Script, false}, {c.Line, "log", c.Log, false},
-		{t.Line, "truth.patch", t.Patch, false}, {h.Line, "held_out.folder", h.Folder, true},
+		{t.Line, "truth.patch", t.Patch, false}, {h.Line, "held_out.files", h.Files, false},
 	} {
 		if f.value == "" {
 			continue
@@ -267,7 +269,7 @@ func (c Case) sum() (string, error) {
 	if err := json.NewEncoder(h).Encode(c); err != nil {
 		return "", fmt.Errorf("encode case: %w", err)
 	}
-	for _, name := range []string{c.History, c.Script, c.Log, c.Truth.Patch, c.HeldOut.Folder} {
+	for _, name := range []string{c.History, c.Script, c.Log, c.Truth.Patch, c.HeldOut.Files} {
 		if name == "" {
 			continue
 		}
@@ -319,27 +321,21 @@ func (c Case) Patch() ([]byte, error) {
 	return readFile(c.File(c.Truth.Patch), maxFile)
 }
 
-// HeldOutFiles are the files of the held-out folder.
+// HeldOutFiles are the files of the held-out archive.
 func (c Case) HeldOutFiles() ([]session.Edit, error) {
-	if c.HeldOut.Folder == "" {
+	if c.HeldOut.Files == "" {
 		return nil, nil
 	}
-	root := c.File(c.HeldOut.Folder)
+	data, err := readFile(c.File(c.HeldOut.Files), maxFile)
+	if err != nil {
+		return nil, err
+	}
 	var out []session.Edit
-	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
+	for _, f := range txtar.Parse(data).Files {
+		if !fs.ValidPath(f.Name) {
+			return nil, fmt.Errorf("%s: %q is no path below the repository's root", c.HeldOut.Files, f.Name)
 		}
-		data, err := readFile(p, maxFile)
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(root, p)
-		if err != nil {
-			return err
-		}
-		out = append(out, session.Edit{Path: filepath.ToSlash(rel), Content: data})
-		return nil
-	})
-	return out, err
+		out = append(out, session.Edit{Path: f.Name, Content: f.Data})
+	}
+	return out, nil
 }

@@ -61,7 +61,7 @@ func TestAllProblemsOfAManifestComeAtOnceWithTheirLines(t *testing.T) {
     bad: v1
     truth: {}
     held_out:
-      folder: nowhere
+      files: nowhere
   - id: five
     path: .
     bad: v1
@@ -90,7 +90,7 @@ func TestAllProblemsOfAManifestComeAtOnceWithTheirLines(t *testing.T) {
 		`:17: history: log.txt is no folder`,
 		`:20: truth: nothing is known: want at least one of result, culprit, cause, fix and patch`,
 		`:22: held_out: files without a test: name the command`,
-		`:22: held_out.folder: there is no nowhere`,
+		`:22: held_out.files: there is no nowhere`,
 		`:27: cases[3].truth.result: want one of fixed, root_cause, flaky, not_reproduced, inconclusive`,
 		`:28: cases[3]."colour": is not a setting; there are id, repository, `,
 	} {
@@ -155,4 +155,37 @@ func FuzzManifest(f *testing.F) {
 			t.Errorf("manifest %v, error %v", m, err)
 		}
 	})
+}
+
+func TestTheManifestsThatAreShippedCanBeUsed(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("..", "..", "testdata", "eval", "*.yml"))
+	if err != nil || len(files) < 2 {
+		t.Fatalf("found %q, %v", files, err)
+	}
+	for _, f := range files {
+		if _, err := Load(f); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestHeldOutFilesAreThoseOfTheArchive(t *testing.T) {
+	t.Parallel()
+	text := oneCase + "    held_out: {test: make, files: more.txtar}\n"
+	text = strings.Replace(text, "culprit: bad", "fix: good", 1)
+	for _, tt := range []struct{ archive, want string }{
+		{"a remark\n-- a/b.sh --\necho\n-- c --\n", "a/b.sh c"},
+		{"-- ../up --\nx\n", ""},
+	} {
+		m := load(t, manifest(t, text, "make.sh", "x", "more.txtar", tt.archive))
+		files, err := m.Cases[0].HeldOutFiles()
+		var names []string
+		for _, f := range files {
+			names = append(names, f.Path)
+		}
+		if got := strings.Join(names, " "); got != tt.want || (err == nil) != (tt.want != "") {
+			t.Errorf("%q holds %q, %v", tt.archive, got, err)
+		}
+	}
 }

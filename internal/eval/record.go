@@ -107,7 +107,10 @@ func (r *Record) judge(o Observed) {
 	s := o.Session
 	r.Result, r.Reason = s.Result, s.Reason
 	r.ResultHit = match(o.Known.Result, s.Result)
-	if s.Reproduction != nil && s.Reproduction.Reproduced {
+	switch {
+	case o.Known.Result == session.ResultNotReproduced:
+		r.Reproduced = Unknown // it is not wanted
+	case s.Reproduction != nil && s.Reproduction.Reproduced:
 		r.Reproduced = Yes
 	}
 	r.Named, r.TrueCulprit = culpritOf(s), o.Known.Culprit

@@ -92,6 +92,11 @@ func TestACaseIsJudgedAgainstWhatIsKnown(t *testing.T) {
 			o.Session, o.Place, o.HeldOut = &session.Session{Result: session.ResultNotReproduced}, Place{}, None
 			return o
 		}, answers{None, None, None, None, None, None, Unknown}},
+		{"not reproduced, as known", func() Observed {
+			o := found(shaA)
+			o.Session, o.Known, o.Place, o.HeldOut = &session.Session{Result: session.ResultNotReproduced}, Known{Result: session.ResultNotReproduced}, Place{}, Unknown
+			return o
+		}, answers{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Yes}},
 		{"flaky, as known", func() Observed {
 			o := found(shaA)
 			o.Known.Result, o.Session.Result, o.Session.RootCause = session.ResultFlaky, session.ResultFlaky, nil

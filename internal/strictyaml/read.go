@@ -10,8 +10,8 @@
 //
 // Tags: yaml (the key), doc and example (for people), enum (the texts that are
 // allowed), min and max (bounds of a number, of a text's bytes, of a list's
-// length; 0 and 1024 without them). A field of type Line is no key: it is set
-// to the line on which its mapping begins.
+// length; 0 and 1024 without them). A field without the tag yaml is no key; one
+// of type Line is set to the line on which its mapping begins.
 package strictyaml
 
 import (
@@ -221,7 +221,7 @@ func bounds(tag reflect.StructTag) (low, high int) {
 
 func fieldOf(t reflect.Type, key string) (reflect.StructField, bool) {
 	for i := range t.NumField() {
-		if f := t.Field(i); f.Tag.Get("yaml") == key && f.Type != reflect.TypeFor[Line]() {
+		if f := t.Field(i); key != "" && f.Tag.Get("yaml") == key {
 			return f, true
 		}
 	}
@@ -231,8 +231,8 @@ func fieldOf(t reflect.Type, key string) (reflect.StructField, bool) {
 func keysOf(t reflect.Type) []string {
 	var out []string
 	for i := range t.NumField() {
-		if f := t.Field(i); f.Type != reflect.TypeFor[Line]() {
-			out = append(out, f.Tag.Get("yaml"))
+		if key := t.Field(i).Tag.Get("yaml"); key != "" {
+			out = append(out, key)
 		}
 	}
 	return out

@@ -11,6 +11,7 @@ type crate struct {
 	Name   string  `yaml:"name" doc:"What it is called." example:"a"`
 	Weight int     `yaml:"weight" min:"1" max:"9" doc:"Kilograms." example:"3"`
 	Parts  []crate `yaml:"parts" max:"2"`
+	hidden string
 }
 
 func TestEntriesOfAListKnowTheirLine(t *testing.T) {
@@ -28,7 +29,7 @@ func TestEntriesOfAListKnowTheirLine(t *testing.T) {
 func TestProblemsInAListNameTheEntryAndComeInOrder(t *testing.T) {
 	t.Parallel()
 	var got crate
-	problems := Read([]byte("parts:\n  - name: ''\n    weight: 10\n  - nam: b\n"), 1<<10, &got)
+	problems := Read([]byte("parts:\n  - name: ''\n    weight: 10\n  - nam: b\n\"\": x\n"), 1<<10, &got)
 	var lines []string
 	for _, p := range problems {
 		lines = append(lines, p.String())
@@ -37,8 +38,9 @@ func TestProblemsInAListNameTheEntryAndComeInOrder(t *testing.T) {
 		"line 2: parts[0].name: want a text of 1 to 1024 bytes",
 		"line 3: parts[0].weight: want a whole number from 1 to 9",
 		`line 4: parts[1]."nam": is not a setting; there are name, weight, parts`,
+		`line 5: "": is not a setting; there are name, weight, parts`,
 	}
-	if !reflect.DeepEqual(lines, want) {
+	if !reflect.DeepEqual(lines, want) || got.hidden != "" {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
 	}
 }

@@ -38,7 +38,7 @@ func schemaOf(t reflect.Type, tag reflect.StructTag) map[string]any {
 		properties := map[string]any{}
 		for i := range t.NumField() {
 			f := t.Field(i)
-			if f.Type == reflect.TypeFor[Line]() {
+			if f.Tag.Get("yaml") == "" {
 				continue
 			}
 			properties[f.Tag.Get("yaml")] = schemaOf(f.Type, f.Tag)
@@ -69,7 +69,7 @@ func Markdown[T any]() string {
 			f := t.Field(i)
 			key := join(name, f.Tag.Get("yaml"))
 			switch {
-			case f.Type == reflect.TypeFor[Line]():
+			case f.Tag.Get("yaml") == "":
 				continue
 			case f.Type.Kind() == reflect.Struct:
 				walk(f.Type, key)
