@@ -99,6 +99,9 @@ func (w *worker) handOver(ctx context.Context, c *queue.Claim, repo *github.Repo
 		return "", err
 	}
 	if before.State.Ended() && before.State != queue.Done && !s.Done() {
+		if err := foundPush(ctx, repo, s); err != nil {
+			return "", err
+		}
 		conclude(s, endOf(before))
 		if archive, err = session.Repack(archive, s, w.redactor.Bytes); err != nil {
 			return "", err

@@ -32,6 +32,20 @@ func conclude(s *session.Session, why string) (cut bool) {
 	return false
 }
 
+// foundPush notes the commit of a round whose job ended between the push and its
+// checkpoint, so that nobody is told that the branch is as it was.
+func foundPush(ctx context.Context, repo *github.Repo, s *session.Session) error {
+	r := s.OpenRound()
+	if r == nil || !r.Proved || r.Commit != "" {
+		return nil
+	}
+	commit, err := repo.RoundCommit(ctx, s.Published.Branch, r.Head, s.ID)
+	if commit != "" {
+		r.Commit, s.Published.FixCommit = commit, commit
+	}
+	return err
+}
+
 // goesOn reports whether a later job went on with the session of a review: then
 // that one tells how it stands.
 func (w *worker) goesOn(ctx context.Context, r *queue.Report, s *session.Session) (bool, error) {

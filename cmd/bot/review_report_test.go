@@ -108,17 +108,20 @@ func TestARoundWhoseJobEndedDoesNotComeBack(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reached func(r *session.Round)
 		end     func(c *queue.Claim)
+		pushed  bool // it has, and could not note it any more
 		late    bool // the end is told after the next event was handled
 		says    string
 	}{
-		"stopped":                        {nil, stop, false, "stopped by ada"},
-		"stopped, told late":             {nil, stop, true, "stopped by ada"},
-		"buried":                         {nil, bury, false, "no disk"},
-		"buried, told late":              {nil, bury, true, "no disk"},
-		"stopped between proof and push": {func(r *session.Round) { r.Proved, r.Remarks[0].Answer.Kind = true, session.ReplyApplied }, stop, false, "stopped by ada"},
+		"stopped":                                  {nil, stop, false, false, "stopped by ada"},
+		"stopped, told late":                       {nil, stop, false, true, "stopped by ada"},
+		"buried":                                   {nil, bury, false, false, "no disk"},
+		"buried, told late":                        {nil, bury, false, true, "no disk"},
+		"stopped between proof and push":           {func(r *session.Round) { r.Proved, r.Remarks[0].Answer.Kind = true, session.ReplyApplied }, stop, false, false, "stopped by ada"},
+		"buried between push and note":             {func(r *session.Round) { r.Proved, r.Remarks[0].Answer.Kind = true, session.ReplyApplied }, bury, true, false, "Applied in"},
+		"stopped between push and note, told late": {func(r *session.Round) { r.Proved, r.Remarks[0].Answer.Kind = true, session.ReplyApplied }, stop, true, true, "Applied in"},
 		"buried after the push": {func(r *session.Round) {
 			r.Proved, r.Commit, r.Remarks[0].Answer.Kind = true, strings.Repeat("c", 40), session.ReplyApplied
-		}, bury, false, "Applied in"},
+		}, bury, false, false, "Applied in"},
 	} {
 		pr, s := o.fixPull()
 		o.onLine(pr, "wanda", "```suggestion\ny\n```")
@@ -130,6 +133,10 @@ func TestARoundWhoseJobEndedDoesNotComeBack(t *testing.T) {
 			o.must(x.store.Save(x.s))
 		}
 		o.must(x.folder.Close())
+		if tt.pushed {
+			_, err := o.github.CommitFile(officeRepo, o.app.BotLogin(), pr.Head, "f.txt", []byte("y\n"), "fix: y\n\nCulprit-Session: "+s.ID)
+			o.must(err)
+		}
 		tt.end(c)
 		if !tt.late {
 			o.report()

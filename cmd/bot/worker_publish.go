@@ -87,6 +87,11 @@ func (w *worker) Report(ctx context.Context, r *queue.Report) error {
 		if on, err := w.goesOn(ctx, r, s); err != nil || on {
 			return err
 		}
+		if !gone {
+			if err := foundPush(ctx, repo, s); err != nil {
+				return err
+			}
+		}
 	}
 	cut := conclude(s, endOf(r.Info))
 	if gone {

@@ -138,6 +138,24 @@ func (r *Repo) ReactBelow(ctx context.Context, comment int64, reaction Reaction)
 	return err
 }
 
+// RoundCommit is the commit that a round of a session pushed on top of another
+// one, if it is the head of the branch; else empty. A worker may have ended
+// before it could note it.
+func (r *Repo) RoundCommit(ctx context.Context, branch, onto, session string) (string, error) {
+	head, err := r.BranchHead(ctx, branch)
+	if err != nil || head == "" || head == onto {
+		return "", err
+	}
+	c, _, err := r.read.Repositories.GetCommit(ctx, r.Owner, r.Name, head, nil)
+	if err := r.wrap("read commit", err); err != nil {
+		return "", err
+	}
+	if len(c.Parents) != 1 || c.Parents[0].GetSHA() != onto || !strings.Contains(c.GetCommit().GetMessage(), "\nCulprit-Session: "+session) {
+		return "", nil
+	}
+	return head, nil
+}
+
 // Merger is who merged a pull request, or closed it; empty when GitHub does not
 // tell.
 func (r *Repo) Merger(ctx context.Context, number int) (string, error) {
