@@ -22,54 +22,72 @@ func confirm(ctx context.Context, e *env) (Outcome, error) {
 	if err := e.restore(ctx); err != nil {
 		return nil, err
 	}
+	why, err := e.prove(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if why != "" {
+		return e.unproven(why)
+	}
+	if err := e.better(ctx); err != nil {
+		return nil, err
+	}
+	c := s.Confirmation
+	s.Result = session.ResultFixed
+	e.proved()
+	e.discover(session.Discovery{TS: e.Clock.Now().UTC(), Worker: s.Fix.Task, Type: "fix_applied", Data: map[string]any{
+		"location": s.Fix.Hunks[0].Location(), "description": s.Fix.Strategy,
+	}})
+	return Advance{fmt.Sprintf("fails %d/%d before, passes %d/%d after; %s", c.Before.Failures, c.Before.Runs, c.After.Passes(), c.After.Runs, suiteLine(c.Suite))}, nil
+}
+
+// prove runs both sides of the session's fix; why says what it does not hold
+// against, and is empty when it is proven.
+func (e *env) prove(ctx context.Context) (why string, err error) {
+	s := e.s
 	if bad := patch.Check(s.Fix.Hunks, patch.Policy{IsTestFile: toolchain.IsTestFile, Protected: s.Flags.Protected}); len(bad) > 0 {
-		return e.unproven("the patch is not allowed: " + bad[0].String())
+		return "the patch is not allowed: " + bad[0].String(), nil
 	}
 	c := &session.Confirmation{Timestamp: e.Clock.Now().UTC().Format(time.RFC3339)}
 	s.Confirmation = c
 	without, with := e.trial("before the fix"), e.patched("after the fix", s.Fix.Edits)
 	runs := e.proofRuns()
-	var err error
 	// The runs of the reproduction are the runs without the fix: same commit,
 	// same command. They are not paid twice.
 	c.Before = s.Reproduction.Count
 	if more := e.limits.proofs - c.Before.Runs; more > 0 {
 		count, _, err := e.Runner.Repeat(ctx, without, more)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		c.Before = sum(c.Before, count)
 	}
 	if c.After, _, err = e.Runner.Repeat(ctx, with, runs); err != nil {
-		return nil, err
+		return "", err
 	}
 	switch {
 	case c.Before.Failures == 0:
-		return e.unproven("the failure is not seen any more without the fix")
+		return "the failure is not seen any more without the fix", nil
 	case c.After.Runs < runs || c.After.Failures > 0:
-		return e.unproven(fmt.Sprintf("with the fix the test passes only %d of %d runs", c.After.Passes(), runs))
+		return fmt.Sprintf("with the fix the test passes only %d of %d runs", c.After.Passes(), runs), nil
 	}
 	if c.Necessity, err = e.Fixer.Necessity(ctx, *s.Fix, without, max(1, runs/2)); err != nil {
-		return nil, err
+		return "", err
 	}
 	if c.Suite, err = e.suite(ctx); err != nil {
-		return nil, err
+		return "", err
 	}
 	if len(c.Suite.NewFailures) > 0 {
-		return e.unproven("with the fix these tests fail that passed before: " + list(c.Suite.NewFailures))
+		return "with the fix these tests fail that passed before: " + list(c.Suite.NewFailures), nil
 	}
 	if err := e.proveScript(ctx, "verify.sh", report.VerifyScript(s), true); err != nil {
-		return nil, err
+		return "", err
 	}
 	if !c.VerifyRun || c.VerifyAfter != 0 || c.VerifyBefore != seenExit {
-		return e.unproven(fmt.Sprintf("verify.sh exits %d with the fix and %d without it", c.VerifyAfter, c.VerifyBefore))
+		return fmt.Sprintf("verify.sh exits %d with the fix and %d without it", c.VerifyAfter, c.VerifyBefore), nil
 	}
-	c.TestResult, c.Overall, s.Result = "passed", "confirmed", session.ResultFixed
-	e.proved()
-	e.discover(session.Discovery{TS: e.Clock.Now().UTC(), Worker: s.Fix.Task, Type: "fix_applied", Data: map[string]any{
-		"location": s.Fix.Hunks[0].Location(), "description": s.Fix.Strategy,
-	}})
-	return Advance{fmt.Sprintf("fails %d/%d before, passes %d/%d after; %s", c.Before.Failures, c.Before.Runs, c.After.Passes(), c.After.Runs, suiteLine(c.Suite))}, nil
+	c.TestResult, c.Overall = "passed", "confirmed"
+	return "", nil
 }
 
 // unproven rejects the fix and goes back for the next candidate; the runner

@@ -75,6 +75,12 @@ type Fixer interface {
 	Necessity(ctx context.Context, fix session.Fix, without session.Trial, n int) ([]session.Necessity, error)
 }
 
+// Rewriter writes another fix of the same cause beside those that hold. It
+// reports fix_failed where it has none.
+type Rewriter interface {
+	Another(ctx context.Context, s *session.Session, t session.Task, have []*session.Fix) session.FixReport
+}
+
 // Publisher shows the session to people. Every method is idempotent.
 type Publisher interface {
 	// Progress shows the state while the session runs.

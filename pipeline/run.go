@@ -22,7 +22,7 @@ const (
 var errDeadline = errors.New("time limit of the session is reached")
 
 // Deps are the adapters that a session needs; see ports.go. Refuter,
-// Synthesizer, Logs, Incidents, Rebaser, Memory, People and Progress may be nil.
+// Synthesizer, Rewriter, Logs, Incidents, Rebaser, Memory, People and Progress may be nil.
 type Deps struct {
 	Workspace    Workspace
 	Runner       Runner
@@ -31,6 +31,8 @@ type Deps struct {
 	Refuter      Refuter
 	Synthesizer  Synthesizer
 	Fixer        Fixer
+	Rewriter     Rewriter
+	Candidates   int // fixes of one cause that are written and proven at most
 	Publisher    Publisher
 	Store        Store
 	Clock        Clock

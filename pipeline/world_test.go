@@ -29,6 +29,7 @@ type world struct {
 	// fixHolds says whether the n-th fix that is offered makes the test pass.
 	fixHolds []bool
 	conflict bool
+	added    int    // lines that a fix adds, 0 = one
 	breaks   string // a test that the fix breaks
 	stays    string // a test that fails with the fix and without it, when it is run alone
 	verdicts map[session.HypothesisKind]session.Verdict
@@ -229,7 +230,7 @@ func (w *world) Fix(_ context.Context, s *session.Session, t session.Task) sessi
 			content = fmt.Sprintf("try %d", n)
 		}
 		fix := &session.Fix{
-			Task: t.ID, Strategy: fmt.Sprintf("candidate %d", n), Base: "c9", Patch: "patch " + content, Files: []string{"a.go"}, Added: 1, Removed: 1,
+			Task: t.ID, Strategy: fmt.Sprintf("candidate %d", n), Base: "c9", Patch: "patch " + content, Files: []string{"a.go"}, Added: max(w.added-1, 1), Removed: 1,
 			Hunks: []session.Hunk{{ID: "a.go#1", File: "a.go", OldStart: 1, OldLines: 1, NewStart: 1, NewLines: 1, Text: "-package m\n+" + content + "\n"}},
 			Edits: []session.Edit{{Path: "a.go", Content: []byte(content)}},
 		}

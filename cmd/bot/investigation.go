@@ -60,7 +60,7 @@ func (i investigation) run(ctx context.Context) (err error) {
 	investigator, judge, fixes := i.models.workers(s, lab, w, i.shared)
 	return pipeline.Run(ctx, s, pipeline.Deps{
 		Workspace: w, Runner: runner{lab}, History: runner{lab},
-		Investigator: investigator, Refuter: judge.refuter, Synthesizer: judge.synthesizer, Fixer: fixes, Reads: i.models != nil,
+		Investigator: investigator, Refuter: judge.refuter, Synthesizer: judge.synthesizer, Rewriter: judge.rewriter, Candidates: judge.candidates, Fixer: fixes, Reads: i.models != nil,
 		Publisher: i.publisher, Store: i.store, Clock: i.clock, Logs: i.logs, Incidents: i.incidents, Memory: i.memory, People: i.people, Patience: i.patience, Progress: i.progress,
 		Rebaser: i.rebaser,
 		Machine: machine{executor{box: i.box, caches: i.caches}}.about,

@@ -28,6 +28,7 @@ var (
 	_ pipeline.Investigator = investigators{}
 	_ pipeline.Refuter      = (*agent.Refuter)(nil)
 	_ pipeline.Synthesizer  = (*agent.Synthesizer)(nil)
+	_ pipeline.Rewriter     = (*agent.Fixer)(nil)
 	_ pipeline.Fixer        = fixers{}
 	_ agent.Budget          = (*ledgerBudget)(nil)
 )
@@ -181,13 +182,15 @@ func (m *models) workers(s *session.Session, lab *experiment.Lab, w workspace, s
 	if m != nil {
 		d := m.desk(s, lab, w, store)
 		v.reading, f.writing = agent.NewInvestigator(m.client, d), agent.NewFixer(m.client, d, toolchain.IsTestFile)
-		j = judges{agent.NewRefuter(m.client, d), agent.NewSynthesizer(m.client, d)}
+		j = judges{agent.NewRefuter(m.client, d), agent.NewSynthesizer(m.client, d), f.writing, m.set.Candidates}
 	}
 	return v, j, f
 }
 
-// judges look at what others found.
+// judges look at what others found, and write more fixes to choose from.
 type judges struct {
 	refuter     pipeline.Refuter
 	synthesizer pipeline.Synthesizer
+	rewriter    pipeline.Rewriter
+	candidates  int
 }

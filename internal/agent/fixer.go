@@ -101,7 +101,27 @@ func (f *Fixer) Fix(ctx context.Context, s *session.Session, t session.Task) ses
 		out.Findings = fmt.Sprintf("%d changes that a model wrote did not hold.", n)
 		return out
 	}
-	return f.write(ctx, s, t, cause, base, out, fail)
+	return f.write(ctx, s, t, cause, base, nil, out, fail)
+}
+
+// Another writes one more fix of the same cause beside those that hold. The
+// cause must have been fixed by a model: nothing is put beside a revert.
+func (f *Fixer) Another(ctx context.Context, s *session.Session, t session.Task, have []*session.Fix) session.FixReport {
+	out := session.FixReport{ID: t.ID, Status: session.Completed, Result: session.FixFailed}
+	fail := func(err error) session.FixReport {
+		out.Status, out.Error = session.Failed, oneLine(f.desk.Redact(err.Error()), session.MaxFindings)
+		out.Findings = out.Error
+		return out
+	}
+	if s.RootCause == nil || len(have) == 0 || !Wrote(have[0]) {
+		out.Findings = "no model wrote the fix"
+		return out
+	}
+	base, err := f.desk.Reproduction(ctx, s)
+	if err != nil {
+		return fail(err)
+	}
+	return f.write(ctx, s, t, s.RootCause, base, have, out, fail)
 }
 
 // written counts the fixes of a model that were rejected.
@@ -169,7 +189,7 @@ func (f *Fixer) passes(ctx context.Context, base session.Trial, t session.Task, 
 }
 
 // write lets a model work on the fix.
-func (f *Fixer) write(ctx context.Context, s *session.Session, t session.Task, cause *session.RootCause, base session.Trial, out session.FixReport, fail func(error) session.FixReport) session.FixReport {
+func (f *Fixer) write(ctx context.Context, s *session.Session, t session.Task, cause *session.RootCause, base session.Trial, have []*session.Fix, out session.FixReport, fail func(error) session.FixReport) session.FixReport {
 	d := f.desk
 	p, err := prompt(fixPrompt)
 	if err != nil {
@@ -190,11 +210,19 @@ func (f *Fixer) write(ctx context.Context, s *session.Session, t session.Task, c
 	if s.Confirmation != nil && s.Confirmation.Why != "" {
 		first += "\n\n# What was tried before\n\nA fix was tried and did not hold.\n" + marks.Block("why", clip(s.Confirmation.Why, maxContext))
 	}
+	log := "logs/" + t.ID + "-agent.md"
+	if len(have) > 0 {
+		first += "\n\n# Changes that hold already\n\nEach of these was proven. Make a different one that is smaller or nearer to the cause; if you see none, report fix_failed.\n"
+		for _, x := range have {
+			first += "\n" + marks.Block("patch", clip(x.Patch, maxContext))
+		}
+		log = fmt.Sprintf("logs/%s-agent-%d.md", t.ID, len(have)+1)
+	}
 	done := f.client.Run(ctx, Task{
 		Role: High, Prompt: p, First: first, Marks: marks, Tools: work.Fixer(),
 		Report: Report{Tool: repairTool, Unsure: "; what you have changed is run whatever you say", Check: func(raw json.RawMessage) error { return f.check(ctx, s, t, work, base, policy, raw) }},
 		Budget: d.Budget, Context: d.Context, Store: d.Store, Redact: d.Redact,
-		Line: session.Dispatch{Step: "fix", Task: t.ID, Mode: s.Mode}, Log: "logs/" + t.ID + "-agent.md",
+		Line: session.Dispatch{Step: "fix", Task: t.ID, Mode: s.Mode}, Log: log,
 	})
 	out.Spent = session.Spent{Tokens: done.Usage.Tokens(), Cost: done.Cost}
 	edits := work.Edits()
@@ -220,11 +248,11 @@ func (f *Fixer) write(ctx context.Context, s *session.Session, t session.Task, c
 			return out
 		}
 	}
-	return f.judged(ctx, s, t, base, policy, edits, r, out, fail)
+	return f.judged(ctx, s, t, base, policy, edits, have, r, out, fail)
 }
 
 // judged looks at the edits, whatever was said about them.
-func (f *Fixer) judged(ctx context.Context, s *session.Session, t session.Task, base session.Trial, policy patch.Policy, edits []session.Edit, r repair, out session.FixReport, fail func(error) session.FixReport) session.FixReport {
+func (f *Fixer) judged(ctx context.Context, s *session.Session, t session.Task, base session.Trial, policy patch.Policy, edits []session.Edit, have []*session.Fix, r repair, out session.FixReport, fail func(error) session.FixReport) session.FixReport {
 	said := r.Text
 	if said == "" {
 		said = "The worker was ended before it reported."
@@ -257,6 +285,9 @@ func (f *Fixer) judged(ctx context.Context, s *session.Session, t session.Task, 
 		return out
 	case slices.Contains(s.Rejected, fix.Digest()):
 		out.Findings = "The change is the one that did not hold before."
+		return out
+	case slices.ContainsFunc(have, func(x *session.Fix) bool { return x.Digest() == fix.Digest() }):
+		out.Findings = "The change is there already."
 		return out
 	}
 	return f.offered(out, fix, said)

@@ -441,3 +441,27 @@ func TestABlockCannotBeEndedFromWithin(t *testing.T) {
 		t.Error("two boundaries are equal")
 	}
 }
+
+// A rival of a fix that holds is another change, and is told what there is.
+func TestAnotherFixIsNotTheOneThatThereIs(t *testing.T) {
+	t.Parallel()
+	_, r, d := newShop(t, "rules:"+mend+fixed)
+	s, _, row := shopSession()
+	confirm(s)
+	fixer := NewFixer(r.client, d, patch.IsTestFile)
+	other, err := d.Render(t.Context(), head, []session.Edit{{Path: "cart.go", Content: []byte("package cart\n")}}, row.ID, strategy, "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rep := fixer.Another(t.Context(), s, row, []*session.Fix{{Strategy: "minimal revert"}}); rep.Fix != nil || len(r.server.Requests()) != 0 {
+		t.Errorf("beside a revert: %+v", rep)
+	}
+	rep := fixer.Another(t.Context(), s, row, []*session.Fix{other})
+	if rep.Result != session.Fixed || rep.Fix == nil || !strings.Contains(r.server.Requests()[0].Text("user"), "Changes that hold already") {
+		t.Fatalf("%+v", rep)
+	}
+	_, r, d = newShop(t, "rules:"+mend+fixed)
+	if same := NewFixer(r.client, d, patch.IsTestFile).Another(t.Context(), s, row, []*session.Fix{rep.Fix}); same.Fix != nil || !strings.Contains(same.Findings, "there already") {
+		t.Errorf("%+v", same)
+	}
+}

@@ -20,6 +20,8 @@ type Models struct {
 	Roles   map[roster.Role][]roster.Model
 	Prices  roster.Prices
 	Context int // tokens that the models can take
+	// Candidates are the fixes of one cause that are written and proven at most.
+	Candidates int
 	// Limits of one session, and of a repository and an installation by the
 	// day (UTC).
 	Session, Repository, Installation Spend
@@ -46,6 +48,8 @@ var modelSettings = []setting{
 		set: role(roster.Judge)},
 	{flag: "model-context", env: "CULPRIT_MODEL_CONTEXT", def: "128000", help: "tokens that the models can take at a time",
 		set: number(func(c *Config) *int { return &c.Models.Context }, 4_000, 10_000_000)},
+	{flag: "fix-candidates", env: "CULPRIT_FIX_CANDIDATES", def: "2", help: "fixes of one cause that a model writes at most; each is proven, and the best is proposed; 1: the first that holds",
+		set: number(func(c *Config) *int { return &c.Models.Candidates }, 1, 5)},
 	{flag: "model-prices", env: "CULPRIT_MODEL_PRICES", help: "MODEL=IN/CACHED/OUT, several after commas: what a million tokens cost, in a currency of your choice",
 		set: func(c *Config, v string) (err error) { c.Models.Prices, err = roster.ReadPrices(v); return err }},
 	{flag: "model-session-tokens", env: "CULPRIT_MODEL_SESSION_TOKENS", def: "3000000", help: "most tokens of one session; 0: no limit",
