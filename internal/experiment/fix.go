@@ -168,7 +168,7 @@ func (f *Fixer) Candidates(ctx context.Context, s *session.Session, t session.Ta
 		return nil, err
 	}
 	c.hunks = ch.code
-	c.steps = []func(context.Context) ([]session.Hunk, error){c.smallestOfMinimal, c.smallestOfAll, c.wholeMinimal, c.wholeCulprit}
+	c.steps = []func(context.Context) ([]session.Hunk, error){c.decidingLines, c.smallestOfMinimal, c.smallestOfAll, c.wholeMinimal, c.wholeCulprit}
 	return c, nil
 }
 
@@ -244,6 +244,9 @@ func (c *Candidates) candidate(ctx context.Context, hunks []session.Hunk) (*sess
 	}
 	fix.Task = c.task.ID
 	fix.Strategy, fix.Summary = c.words(len(hunks))
+	if !slices.ContainsFunc(c.hunks, func(h session.Hunk) bool { return h.ID == hunks[0].ID }) {
+		fix.Strategy = fmt.Sprintf("minimal revert of %s (%d of %s)", c.cause.Culprit.Short(), len(hunks), plural(c.cause.ChangedLines, "changed line"))
+	}
 	fix.Patch = mail(fix)
 	return &fix, nil
 }
@@ -345,6 +348,23 @@ func (c *Candidates) minimalHunks() []session.Hunk {
 		}
 	}
 	return out
+}
+
+// decidingLines are the lines without which the test passes, where they are
+// known: less to take off than their hunks.
+func (c *Candidates) decidingLines(context.Context) ([]session.Hunk, error) {
+	if c.cause.LinesNote != "" || c.cause.Culprit == nil || len(c.cause.Lines) > maxKept {
+		return nil, nil
+	}
+	var out []session.Hunk
+	for _, h := range c.minimalHunks() {
+		for _, l := range patch.Lines(h) {
+			if slices.ContainsFunc(c.cause.Lines, func(x session.Hunk) bool { return x.ID == l.ID }) {
+				out = append(out, l)
+			}
+		}
+	}
+	return out, nil
 }
 
 // smallestOfMinimal: of the hunks that bring the failure together, perhaps

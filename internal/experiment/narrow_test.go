@@ -161,3 +161,15 @@ func TestFewLinesAreToldApartInDeepModeOnly(t *testing.T) {
 		}
 	}
 }
+
+func TestTheRevertTakesOffTheDecidingLinesAlone(t *testing.T) {
+	t.Parallel()
+	w := narrowWorld(slices.Insert(filler(29), 17, "BUG")...)
+	w.commit(map[string]string{"notes": "later"})
+	s, l := w.session(session.Regression), w.lab(t, Options{})
+	s.RootCause = investigate(t, l, s).Cause
+	rep := NewFixer(l).Fix(t.Context(), s, *s.Task("FIX-H1"))
+	if rep.Fix == nil || rep.Fix.Removed != 1 || rep.Fix.Added != 0 || !strings.HasSuffix(rep.Fix.Strategy, "(1 of 30 changed lines)") {
+		t.Errorf("%s: %+v", rep.Findings, rep.Fix)
+	}
+}

@@ -116,7 +116,6 @@ func (t *screen) change(v *view) {
 		t.head("The change that brings it")
 		n, hunks := 0, c.Minimal
 		if len(c.Lines) > 0 {
-			t.text("  ", "  ", v.deciding()+".")
 			hunks = c.Lines
 		}
 		for _, h := range hunks {
