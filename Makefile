@@ -11,7 +11,7 @@ BENCHTIME ?= 1s
 DURATION ?= 10s
 BIN := bin/culprit
 
-.PHONY: help demo test attack attack-model chaos faults facts check openapi conformance lint vuln bench bench-go bench-queue bench-backlog bench-webhook bench-culprit eval eval-logs bench-logs fuzz build reproducible sbom image clean
+.PHONY: help demo test attack attack-model chaos faults facts check openapi conformance lint vuln bench bench-go bench-queue bench-backlog bench-webhook bench-model bench-prompts bench-culprit eval eval-logs bench-logs fuzz build reproducible sbom image clean
 
 # What is shown is picked from what a test prints; its failure must not be lost.
 attack attack-model faults eval-logs: SHELL := bash
@@ -75,6 +75,13 @@ bench-backlog: ## 100,000 waiting jobs, and what a large group costs others
 
 bench-webhook: ## 1,000 deliveries a second for DURATION, next to Probot (needs node, npm)
 	cd bench && $(GO) run . webhook -duration $(DURATION)
+
+bench-model: ## memory of sessions that wait for a model, and five hypotheses beside one
+	$(GO) test -run '^$$' -bench '^BenchmarkWaitingSessions' -benchtime 3x ./internal/agent
+	$(GO) test -run '^$$' -bench '^BenchmarkEqualHypotheses' -benchtime 3x ./cmd/bot
+
+bench-prompts: ## bytes and tokens of each prompt on this repository, and what a provider has seen before
+	@$(GO) test -count=1 -run '^TestPromptSizes' -v ./cmd/bot | grep -v '^=== '
 
 bench-culprit: ## simulated culprit searches beside git bisect (docs/culprit-search.md); REPEATS=n histories a row
 	$(GO) test -count=1 -timeout 0 -v -run '^TestBench' ./internal/experiment/search -sim -sim-repeats $(or $(REPEATS),400)

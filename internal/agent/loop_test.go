@@ -58,7 +58,7 @@ type rig struct {
 	waits  []time.Duration
 }
 
-func newRig(t *testing.T, script string) *rig {
+func newRig(t testing.TB, script string) *rig {
 	t.Helper()
 	s, err := modeltest.Parse([]byte(script))
 	if err != nil {
