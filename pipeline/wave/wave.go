@@ -93,39 +93,40 @@ func runRows(ctx context.Context, s *session.Session, store Store, o Options, ro
 	}
 	reports := make(chan Report)
 	slots := make(chan struct{}, max(1, o.Concurrency))
-	var wg sync.WaitGroup
-	for _, t := range rows {
-		wg.Go(func() {
+	go func() {
+		defer close(reports)
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		for _, t := range rows { // in the order of the table: by rank
 			select {
 			case slots <- struct{}{}:
-				defer func() { <-slots }()
 			case <-ctx.Done():
 				return
 			}
-			if rep, ok := work(ctx, begin(), o, t); ok {
-				reports <- rep
-			}
-		})
-	}
-	go func() {
-		wg.Wait()
-		close(reports)
+			wg.Go(func() {
+				if rep, ok := work(ctx, begin(), o, t); ok {
+					reports <- rep // its slot is free when it is merged
+				} else {
+					<-slots
+				}
+			})
+		}
 	}()
 	var done []session.Task
 	var failed error
 	for rep := range reports {
-		if failed != nil {
-			continue // drain, so that no worker is left behind
+		if failed == nil { // else drain, so that no worker is left behind
+			done = append(done, rep.Row)
+			writing.Lock()
+			failed = merge(s, store, o, rep, done, results)
+			writing.Unlock()
+			if failed != nil {
+				cancel()
+			} else if o.Merged != nil {
+				o.Merged(*s.Task(rep.Row.ID))
+			}
 		}
-		done = append(done, rep.Row)
-		writing.Lock()
-		failed = merge(s, store, o, rep, done, results)
-		writing.Unlock()
-		if failed != nil {
-			cancel()
-		} else if o.Merged != nil {
-			o.Merged(*s.Task(rep.Row.ID))
-		}
+		<-slots
 	}
 	if failed != nil {
 		return failed

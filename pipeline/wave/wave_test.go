@@ -258,3 +258,23 @@ func TestAWaveThatIsKilledGoesOnWithThePendingRows(t *testing.T) {
 		}
 	})
 }
+
+// Rows begin by rank, and one that waited for its place knows what was found
+// before.
+func TestRowsBeginInTheOrderOfTheTable(t *testing.T) {
+	t.Parallel()
+	s := hypotheses(5)
+	var began []string
+	err := Run(t.Context(), s, newMemory(), Options{Number: 1, Concurrency: 1, Work: func(ctx context.Context, now *session.Session, row session.Task) Report {
+		for _, id := range began {
+			if now.Task(id).Status != session.Completed {
+				t.Errorf("%s began before %s was merged", row.ID, id)
+			}
+		}
+		began = append(began, row.ID)
+		return confirm(ctx, now, row)
+	}})
+	if err != nil || strings.Join(began, " ") != "H1 H2 H3 H4 H5" {
+		t.Errorf("%v: %v", began, err)
+	}
+}
