@@ -220,6 +220,9 @@ func (a *App) debugRun(ctx context.Context, f debugFlags, path string, s *sessio
 	screen := newScreen(a.Stderr, a.Now, f.quiet || f.json)
 	defer screen.Close()
 	screen.Line("session %s", s.ID)
+	if resumed == nil && !f.yes && f.out == "" {
+		offer(screen, filepath.Join(data, "sessions"), path, s)
+	}
 	for _, w := range mirror.Facts().Warnings() {
 		screen.Line("note: %s", w)
 		if !contains(s.NotChecked, w) {
@@ -293,55 +296,6 @@ func (a *App) debugFolder(f debugFlags, data string, s *session.Session, redact 
 	folder, id, err := session.Create(root, session.NewID(a.Now(), session.DefaultZone, title), redact)
 	s.ID = id
 	return folder, nil, err
-}
-
-// resume opens an earlier session (QD19).
-func (a *App) resume(f debugFlags, root string, redact func([]byte) []byte) (*session.Folder, *session.Session, error) {
-	dir := f.out
-	if dir == "" {
-		list, err := session.List(root)
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, x := range list {
-			if dir == "" && (x.ID == f.resume || f.resume == newest) {
-				dir = filepath.Join(root, x.ID)
-			}
-		}
-		if dir == "" {
-			return nil, nil, unknownSession(f.resume, list)
-		}
-	}
-	folder, err := session.OpenFolder(dir, redact)
-	if err != nil {
-		return nil, nil, busy(err)
-	}
-	s, err := folder.Load()
-	if err != nil {
-		folder.Close()
-		var row *session.RowError
-		if errors.As(err, &row) {
-			err = &session.UserError{Code: "bad-row", What: row.Error(), Do: "mend the line by hand, or start a new session", Err: err}
-		}
-		return nil, nil, err
-	}
-	return folder, s, nil
-}
-
-func unknownSession(id string, list []session.Summary) error {
-	what := "there is no session to resume"
-	if id != newest {
-		what = fmt.Sprintf("there is no session %q", id)
-	}
-	do := "start one with bot debug PATH"
-	if len(list) > 0 {
-		var names []string
-		for _, x := range list[:min(len(list), 10)] {
-			names = append(names, fmt.Sprintf("%s (%s)", x.ID, x.State))
-		}
-		do = "these exist: " + strings.Join(names, ", ")
-	}
-	return &session.UserError{Code: "unknown-session", What: what, Do: do}
 }
 
 func busy(err error) error {

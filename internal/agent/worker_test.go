@@ -465,3 +465,16 @@ func TestAnotherFixIsNotTheOneThatThereIs(t *testing.T) {
 		t.Errorf("%+v", same)
 	}
 }
+
+func TestAFixerThatRunsOutSaysSo(t *testing.T) {
+	t.Parallel()
+	_, r, d := newShop(t, "rules: [{answer: {text: x, hold: never}}]\n")
+	s, _, row := shopSession()
+	confirm(s)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	rep := NewFixer(r.client, d, patch.IsTestFile).Fix(ctx, s, row)
+	if rep.Status != session.Completed || rep.Result != session.FixFailed || rep.Verified || rep.Fix != nil || rep.Error != "timeout" || !strings.Contains(rep.Findings, "out of time") {
+		t.Errorf("%+v", rep)
+	}
+}

@@ -337,6 +337,7 @@ func readLines[T any](f *Folder, name string) ([]T, error) {
 // Summary is one line of the list of sessions.
 type Summary struct {
 	ID        string
+	Path      string // of the repository, where it is a local one
 	State     string
 	Result    Result
 	Title     string
@@ -360,7 +361,7 @@ func List(root string) ([]Summary, error) {
 		if json.Unmarshal(data, &s) != nil {
 			continue
 		}
-		out = append(out, Summary{ID: filepath.Base(filepath.Dir(p)), State: s.State, Result: s.Result, Title: s.Symptom.Title, UpdatedAt: s.UpdatedAt})
+		out = append(out, Summary{ID: filepath.Base(filepath.Dir(p)), Path: s.Source.Path, State: s.State, Result: s.Result, Title: s.Symptom.Title, UpdatedAt: s.UpdatedAt})
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].UpdatedAt.After(out[j].UpdatedAt) })
 	return out, nil
