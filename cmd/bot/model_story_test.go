@@ -150,10 +150,12 @@ func TestTheDocumentedTranscriptIsThatOfASession(t *testing.T) {
 	}
 }
 
-// stageOf a transcript: readers, refuters, fixers.
+// stageOf a transcript: readers, refuters, the account of all, fixers.
 func stageOf(name string) string {
 	switch {
 	case strings.Contains(name, "FIX-"):
+		return "4"
+	case !strings.HasPrefix(name, "logs/H"):
 		return "3"
 	case strings.HasSuffix(name, "-refuter.md"):
 		return "2"
