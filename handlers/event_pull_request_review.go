@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"culprit/queue"
@@ -117,6 +118,6 @@ func (r Rules) decideEndOfFix(p reviewed, delivery string, d Decision) (Decision
 	if err != nil || end.Job == nil {
 		return d, err
 	}
-	end.Cancels = append(d.Cancels, queue.Match{Key: FixKey(p.fullName(), p.PullRequest.Number)})
+	end.Cancels = append(slices.Clone(d.Cancels), queue.Match{Key: FixKey(p.fullName(), p.PullRequest.Number)})
 	return end, nil
 }

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -113,7 +114,7 @@ func (e *env) refute(ctx context.Context, rows []session.Task) error {
 	}()
 	var failed error
 	for x := range results {
-		if failed != nil || ctx.Err() != nil && context.Cause(ctx) != context.DeadlineExceeded {
+		if failed != nil || ctx.Err() != nil && !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 			continue // it was stopped, and is asked again
 		}
 		e.challengedRow(x)
@@ -124,7 +125,7 @@ func (e *env) refute(ctx context.Context, rows []session.Task) error {
 			cancel()
 		}
 	}
-	if failed == nil && ctx.Err() != nil && context.Cause(ctx) != context.DeadlineExceeded {
+	if failed == nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		failed = context.Cause(ctx)
 	}
 	return failed

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"culprit/internal/session"
@@ -80,10 +81,17 @@ func apart(a, b string) bool {
 	if fileOf(a) != fileOf(b) {
 		return true
 	}
-	var x, y int
-	fmt.Sscanf(strings.TrimPrefix(a, fileOf(a)), ":%d", &x)
-	fmt.Sscanf(strings.TrimPrefix(b, fileOf(b)), ":%d", &y)
+	x, y := lineOf(a), lineOf(b)
 	return max(x-y, y-x) > near
+}
+
+// lineOf is the line of a location "path:line"; 0: it names none.
+func lineOf(location string) int {
+	n, err := strconv.Atoi(strings.TrimPrefix(location[len(fileOf(location)):], ":"))
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // fileOf is the file of a location "path:line".

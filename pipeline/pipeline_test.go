@@ -367,3 +367,19 @@ func TestAGivenCommandThatPassesAtFirstIsRunAgain(t *testing.T) {
 		}
 	}
 }
+
+func TestAFailureThatWasSeenOnceSaysWhatBecameOfIt(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		again session.Count
+		want  string
+	}{
+		{session.Count{Runs: 5, Skipped: 1}, "it failed once and then passed 5 of 5 runs"},
+		{session.Count{Skipped: 3}, "it failed once, and then the test could not be run in any of 3 tries"},
+		{session.Count{Skipped: 1, Other: 2}, "it failed once, and then in another way in 2 of 3 tries"},
+	} {
+		if got := seenOnce(tt.again); got != tt.want {
+			t.Errorf("%+v: %s", tt.again, got)
+		}
+	}
+}

@@ -346,7 +346,7 @@ func (e *env) settle(ctx context.Context, count session.Count, s *session.Sessio
 	r.Reproduced = count.Failures > 0
 	r.Flaky = r.Reproduced && count.Passes() > 0
 	if !r.Reproduced {
-		r.Why = fmt.Sprintf("it failed once and then passed %d of %d runs", count.Passes(), count.Runs)
+		r.Why = seenOnce(count)
 		return Stop{session.ResultNotReproduced, r.Why}, nil
 	}
 	if err := e.proveScript(ctx, "repro.sh", report.ReproScript(s), false); err != nil {
@@ -360,6 +360,17 @@ func (e *env) settle(ctx context.Context, count session.Count, s *session.Sessio
 		return Advance{fmt.Sprintf("flaky: %s fails %d of %d runs (95 %% interval %.0f–%.0f %%)", target(r), count.Failures, count.Runs, 100*r.Interval.Low, 100*r.Interval.High)}, nil
 	}
 	return Advance{fmt.Sprintf("%s fails %d of %d runs", target(r), count.Failures, count.Runs)}, nil
+}
+
+// seenOnce says what became of a failure that was seen a single time.
+func seenOnce(again session.Count) string {
+	switch {
+	case again.Runs == 0 && again.Other > 0:
+		return fmt.Sprintf("it failed once, and then in another way in %d of %d tries", again.Other, again.Other+again.Skipped)
+	case again.Runs == 0:
+		return fmt.Sprintf("it failed once, and then the test could not be run in any of %d tries", again.Skipped)
+	}
+	return fmt.Sprintf("it failed once and then passed %d of %d runs", again.Passes(), again.Runs)
 }
 
 // target names the failure for people.

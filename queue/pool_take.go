@@ -24,7 +24,7 @@ type ended struct {
 // complete ends a job together with the claim of the next one. It reports false
 // if that came to nothing: the caller then ends the job by itself, which is
 // harmless if it was ended.
-func (p *Pool) complete(hard context.Context, t *task, summary string) (err error, ok bool) { //nolint:revive // not a failure of complete
+func (p *Pool) complete(hard context.Context, t *task, summary string) (err error, ok bool) { // not a failure of complete
 	e := &ended{completion{t.claim, summary}, make(chan error, 1)}
 	select {
 	case p.ended <- e:

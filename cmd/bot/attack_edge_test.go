@@ -6,6 +6,7 @@ import (
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -185,7 +186,7 @@ func (p *botProcess) exchange(t *testing.T, a edgeAttempt) int {
 	_, _ = io.WriteString(c, a.send) // it may hang up in between
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
-		if ne, ok := err.(net.Error); ok && ne.Timeout() {
+		if ne := net.Error(nil); errors.As(err, &ne) && ne.Timeout() {
 			t.Errorf("%s: the connection is held open", a.name)
 		}
 		return 0

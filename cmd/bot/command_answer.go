@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -139,7 +140,7 @@ func (w *worker) applyAnswer(ctx context.Context, req handlers.Request, answer s
 	}
 	q := last.Question
 	s.Flags.Test, s.Flags.Setup, s.Flags.Good, s.Flags.Overlay = last.Flags.Test, last.Flags.Setup, last.Flags.Good, last.Flags.Overlay
-	s.Answers = append(last.Answers, session.Answer{ID: answerID(req), By: req.Actor, At: w.now().UTC(), Text: answer, Asks: q.Asks, Question: q.Text})
+	s.Answers = append(slices.Clone(last.Answers), session.Answer{ID: answerID(req), By: req.Actor, At: w.now().UTC(), Text: answer, Asks: q.Asks, Question: q.Text})
 	switch {
 	case q.Asks == session.AsksTest:
 		s.Flags.Test = answer

@@ -236,10 +236,10 @@ func (a *App) evalPrint(f evalFlags, records []eval.Record) (err error) {
 // evalLine is one ended case in a line.
 func evalLine(n int, r eval.Record, skipped bool) string {
 	text := fmt.Sprintf("%d. %s: ", n, r.Case)
-	switch {
-	case r.Status == eval.NotRun:
+	switch r.Status {
+	case eval.NotRun:
 		return text + "not run: " + r.Error
-	case r.Status == eval.Broke:
+	case eval.Broke:
 		return text + "broke: " + r.Error
 	}
 	text += fmt.Sprintf("%s; culprit right: %s, held-out test passed: %s; %d runs, %.0f s", r.Result, r.Culprit, r.HeldOut, r.Runs, r.Seconds)

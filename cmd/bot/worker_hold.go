@@ -59,7 +59,7 @@ func (w *worker) fence(c *queue.Claim) func(context.Context) error {
 func (w *worker) held(ctx context.Context, store *checkpointed, s *session.Session, err error) error {
 	wait := github.RetryAfter(err)
 	if wait <= 0 || ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // it is the caller's to tell
 	}
 	now := w.now().UTC()
 	s.Held = &session.Hold{Since: now, Until: now.Add(wait)}

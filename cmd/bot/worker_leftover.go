@@ -86,7 +86,7 @@ func (w *worker) keptElsewhere(ctx context.Context, job queue.Info, s *session.S
 		return false, err
 	}
 	restored, _, err := peek(archive)
-	return err == nil && !older(restored, s), nil //nolint:nilerr // a torn checkpoint keeps nothing
+	return err == nil && !older(restored, s), nil // a torn checkpoint keeps nothing
 }
 
 // readSession reads a session whose folder may be another's.

@@ -274,7 +274,7 @@ func (v *Refuter) verify(ctx context.Context, work *tools.Desk, o objection) (ob
 func (v *Refuter) judged(ctx context.Context, work *tools.Desk, s *session.Session, t session.Task, o objection, struck []evidence.Struck, out session.Challenge) session.Challenge {
 	out.Result, out.Findings, out.Struck = session.Stands, oneLine(o.Text, session.MaxFindings), len(struck)
 	for _, a := range o.Alternatives {
-		out.Alternatives = append(out.Alternatives, session.Alternative{Explanation: oneLine(a.Explanation, 200), Possible: a.Possible, Evidence: a.Quote.String()})
+		out.Alternatives = append(out.Alternatives, session.Alternative{Explanation: oneLine(a.Explanation, 200), Possible: a.Possible, Evidence: a.String()})
 	}
 	if o.Verdict != session.Broken {
 		return out

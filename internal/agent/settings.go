@@ -8,7 +8,7 @@ import (
 	"culprit/internal/agent/roster"
 )
 
-// What the roster calls them.
+// Role, Model and their kin are what the roster calls them.
 type (
 	Role   = roster.Role
 	Model  = roster.Model

@@ -437,7 +437,7 @@ func TestABlockCannotBeEndedFromWithin(t *testing.T) {
 	if strings.Count(block, m.boundary) != 2 || !strings.HasSuffix(block, "</data-"+m.boundary+">") {
 		t.Errorf("%s", block)
 	}
-	if NewMarks() == NewMarks() {
+	if other := NewMarks(); other == m {
 		t.Error("two boundaries are equal")
 	}
 }

@@ -134,8 +134,3 @@ func read(t *testing.T, path string) string {
 	}
 	return string(data)
 }
-
-func requireGit(t *testing.T) {
-	t.Helper()
-	requiretest.Program(t, "git")
-}

@@ -197,7 +197,7 @@ func (p *Proxy) direct(ctx context.Context, t target) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	var last error = fmt.Errorf("%s: %w: its address is not public", t.host, ErrRefused)
+	last := fmt.Errorf("%s: %w: its address is not public", t.host, ErrRefused)
 	for _, a := range addresses {
 		if !t.private && !public(a) {
 			continue

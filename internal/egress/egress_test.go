@@ -56,6 +56,7 @@ func connect(t *testing.T, proxy, target string) (int, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		body, _ := io.ReadAll(resp.Body)
 		return resp.StatusCode, string(body)
@@ -219,10 +220,15 @@ func TestConnectionsAreLimited(t *testing.T) {
 		fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 		c.Close()
-		if err == nil && resp.StatusCode == http.StatusBadRequest {
-			return
+		if err != nil {
+			continue
 		}
-		if err == nil && resp.StatusCode != http.StatusServiceUnavailable {
+		resp.Body.Close()
+		switch resp.StatusCode {
+		case http.StatusBadRequest:
+			return
+		case http.StatusServiceUnavailable:
+		default:
 			t.Fatalf("status %d", resp.StatusCode)
 		}
 	}

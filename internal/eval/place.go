@@ -20,10 +20,10 @@ type Place struct {
 
 // String is PATH, PATH:LINE or PATH:FROM-TO.
 func (p Place) String() string {
-	switch {
-	case p.From == 0:
+	switch p.From {
+	case 0:
 		return p.File
-	case p.From == p.To:
+	case p.To:
 		return fmt.Sprintf("%s:%d", p.File, p.From)
 	}
 	return fmt.Sprintf("%s:%d-%d", p.File, p.From, p.To)

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,7 +29,7 @@ func shellIn(t *testing.T, dir, script string) (string, int) {
 	cmd := exec.Command("sh", "-c", script)
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
-	if _, failed := err.(*exec.ExitError); err != nil && !failed {
+	if failed := (*exec.ExitError)(nil); err != nil && !errors.As(err, &failed) {
 		t.Fatal(err)
 	}
 	return strings.TrimSpace(string(out)), cmd.ProcessState.ExitCode()

@@ -93,7 +93,7 @@ func nondeterminism(ctx context.Context, st *study) error {
 			break
 		}
 	}
-	if err != nil && !(errors.Is(err, ErrBudget) && r.Flaky) {
+	if err != nil && (!errors.Is(err, ErrBudget) || !r.Flaky) {
 		return err
 	}
 	// A test that was seen to fail and to pass is flaky even when the budget

@@ -25,7 +25,7 @@ func (st *study) predecessors(ctx context.Context, company, alone variant) (note
 	some, victim := st.lab.Language.Some, st.s.Reproduction.Failure
 	spoiled := company.count.Passes() == 0 && alone.count.Failures == 0
 	helped := company.count.Failures == 0 && alone.count.Passes() == 0
-	if some == nil || victim == nil || victim.Test == "" || !(spoiled || helped) {
+	if some == nil || victim == nil || victim.Test == "" || !spoiled && !helped {
 		return "", "", nil
 	}
 	beside := besides(company.tests, *victim)

@@ -108,7 +108,7 @@ func TestAThirdPartyClientReadsAnswersAndStreams(t *testing.T) {
 	// What it refuses reaches that client as an error of the API.
 	req.Messages = append(req.Messages, third.ChatCompletionMessage{Role: "tool", Content: "x", ToolCallID: "none"})
 	var api *third.APIError
-	if _, err := c.CreateChatCompletion(t.Context(), req); !errors.As(err, &api) || api.HTTPStatusCode != 400 || !strings.Contains(api.Message, "preceeding") {
+	if _, err := c.CreateChatCompletion(t.Context(), req); !errors.As(err, &api) || api.HTTPStatusCode != 400 || !strings.Contains(api.Message, "preceeding") { //nolint:misspell // as the API spells it
 		t.Errorf("%v", err)
 	}
 }

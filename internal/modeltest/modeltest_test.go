@@ -148,7 +148,7 @@ func TestRequestsThatTheRealServerRefusesAreRefused(t *testing.T) {
 		{"unknown argument", `{"model":"small","messages":[` + user + `],"colour":1}`, "Unrecognized request argument supplied: colour"},
 		{"content of a number", `{"model":"small","messages":[{"role":"user","content":7}]}`, "messages.0"},
 		{"temperature too high", `{"model":"small","messages":[` + user + `],"temperature":3}`, "temperature"},
-		{"a result without a call", `{"model":"small","messages":[` + user + `,{"role":"tool","tool_call_id":"c1","content":"x"}]}`, "must be a response to a preceeding message"},
+		{"a result without a call", `{"model":"small","messages":[` + user + `,{"role":"tool","tool_call_id":"c1","content":"x"}]}`, "must be a response to a preceeding message"}, //nolint:misspell // as the API spells it
 		{"a result of another call", `{"model":"small","messages":[` + user + `,` + call + `,{"role":"tool","tool_call_id":"c2","content":"x"}]}`, "must be a response"},
 		{"a call without a result", `{"model":"small","messages":[` + user + `,` + call + `,` + user + `]}`, "did not have response messages: c1"},
 		{"a call at the end", `{"model":"small","messages":[` + user + `,` + call + `]}`, "did not have response messages: c1"},

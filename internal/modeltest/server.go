@@ -280,8 +280,10 @@ func (v *Server) count(r Request) (prompt, cached int) {
 		best = max(best, n)
 	}
 	const keep = 64
-	list := append(v.prompts[r.Model], text)
-	v.prompts[r.Model] = list[max(0, len(list)-keep):]
+	v.prompts[r.Model] = append(v.prompts[r.Model], text)
+	if extra := len(v.prompts[r.Model]) - keep; extra > 0 {
+		v.prompts[r.Model] = v.prompts[r.Model][extra:]
+	}
 	cached = best / 4 / 128 * 128
 	if cached < 1024 {
 		cached = 0

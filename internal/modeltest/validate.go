@@ -172,7 +172,7 @@ func checkTurns(r Request, _ map[string]json.RawMessage) *apiError {
 		at := "messages.[" + strconv.Itoa(i) + "].role"
 		if m.Role == "tool" {
 			if !inTurn || (!open[m.ToolCallID] && !answered[m.ToolCallID]) {
-				return refuse(400, "", at, "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.")
+				return refuse(400, "", at, "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.") //nolint:misspell // as the API spells it
 			}
 			delete(open, m.ToolCallID)
 			answered[m.ToolCallID] = true

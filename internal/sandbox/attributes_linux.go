@@ -204,7 +204,7 @@ func timespecs(argument int) func(n notification) (time.Time, time.Time, error) 
 		copy(unsafe.Slice((*byte)(unsafe.Pointer(&ts)), len(buf)), buf)
 		var out [2]time.Time
 		for i, t := range ts {
-			switch int64(t.Nsec) {
+			switch int64(t.Nsec) { //nolint:unconvert // its type differs by architecture
 			case unix.UTIME_NOW:
 				out[i] = time.Now()
 			case unix.UTIME_OMIT: // the zero time leaves it

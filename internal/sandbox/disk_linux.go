@@ -82,7 +82,7 @@ func (d *disk) left() (sum room) {
 		var s unix.Statfs_t
 		if unix.Statfs(dir, &s) == nil && !seen[s.Fsid] {
 			seen[s.Fsid] = true
-			sum.bytes += int64(s.Bfree) * int64(s.Bsize)
+			sum.bytes += int64(s.Bfree) * int64(s.Bsize) //nolint:unconvert // its type differs by architecture
 			sum.files += int64(s.Ffree)
 		}
 	}
@@ -94,7 +94,7 @@ func (d *disk) written() (sum room) {
 	type file struct{ dev, ino uint64 }
 	linked := map[file]bool{}
 	for _, dir := range d.folders {
-		_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error { // what is gone meanwhile takes no room
+		_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 			select {
 			case <-d.quit:
 				return filepath.SkipAll
@@ -102,10 +102,10 @@ func (d *disk) written() (sum room) {
 			}
 			var s unix.Stat_t
 			if err != nil || unix.Lstat(path, &s) != nil || time.Unix(s.Ctim.Unix()).Before(d.since) {
-				return nil
+				return nil //nolint:nilerr // what is gone meanwhile takes no room
 			}
 			if s.Nlink > 1 && !e.IsDir() {
-				f := file{uint64(s.Dev), s.Ino}
+				f := file{uint64(s.Dev), s.Ino} //nolint:unconvert // its type differs by architecture
 				if linked[f] {
 					return nil
 				}

@@ -128,7 +128,7 @@ func commands(ws []word) (out []row) {
 		case cur.cut:
 		case w.op:
 			cur.cut = true
-			if n := len(cur.words); w.text == ">" && n > 1 && len(cur.words[n-1].raw) == 1 && strings.Contains("12", cur.words[n-1].raw) {
+			if n := len(cur.words); w.text == ">" && n > 1 && (cur.words[n-1].raw == "1" || cur.words[n-1].raw == "2") {
 				cur.words = cur.words[:n-1] // the number of what is redirected
 			}
 		default:

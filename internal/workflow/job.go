@@ -146,7 +146,7 @@ func (r *reader) expand(p string, w *file, s scope, callers []string, depth int)
 			if len(out) >= 4*maxCombinations {
 				return out
 			}
-			in := s.with("matrix", map[string]any(c.values))
+			in := s.with("matrix", c.values)
 			if len(open) > 0 {
 				in.open = with(s.open, "matrix")
 			}

@@ -76,17 +76,6 @@ func (c *combination) set(name string, v value) {
 	c.values[name] = v
 }
 
-// text describes the combination for people: "go 1.22, os ubuntu-latest".
-func (c combination) text() string {
-	var out []string
-	for _, n := range c.names {
-		if s := leaves(c.values[n]); len(s) > 0 {
-			out = append(out, n+" "+strings.Join(s, " "))
-		}
-	}
-	return strings.Join(out, ", ")
-}
-
 // combinations expands a matrix as GitHub does: the product of its rows
 // without what exclude names, and include's entries, which extend those that
 // they agree with or else are jobs of their own. segments are the values in the

@@ -175,7 +175,7 @@ func (d *Desk) trial(name string) session.Trial {
 	return t
 }
 
-// Investigator's tools: none of them changes anything but the board.
+// Investigator has tools none of which changes anything but the board.
 func (d *Desk) Investigator() []Tool {
 	return []Tool{
 		d.list(), d.readTool(), d.search(), d.symbols(), d.log(), d.blame(), d.show(), d.diff(),
@@ -183,8 +183,8 @@ func (d *Desk) Investigator() []Tool {
 	}
 }
 
-// Refuter's tools: those of an investigator without the board, on which stands
-// what those think whose claim is tried.
+// Refuter has those of an investigator without the board, on which stands what
+// those think whose claim is tried.
 func (d *Desk) Refuter() []Tool {
 	return []Tool{
 		d.list(), d.readTool(), d.search(), d.symbols(), d.log(), d.blame(), d.show(), d.diff(),
@@ -192,10 +192,10 @@ func (d *Desk) Refuter() []Tool {
 	}
 }
 
-// Reader's tools: looking lines up, and nothing else.
+// Reader looks lines up, and does nothing else.
 func (d *Desk) Reader() []Tool { return []Tool{d.readTool(), d.search()} }
 
-// Fixer's tools: those of an investigator, and edits.
+// Fixer has those of an investigator, and edits.
 func (d *Desk) Fixer() []Tool {
 	return append(d.Investigator(), d.edit(), d.create(), d.undo(), d.changes())
 }
