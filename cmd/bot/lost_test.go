@@ -20,7 +20,7 @@ import (
 func TestASessionWhoseJobRedisLostIsTakenUpAgain(t *testing.T) {
 	t.Parallel()
 	p := newSmallProject(t)
-	r := someRedis(t)
+	r := embeddedRedis(t) // which its users may empty
 	w := newWorld(t, r.url, p)
 	w.github.Inject(githubtest.Fault{Status: 500}.On("GET", "/{owner}/{repo}.git/info/refs"))
 	w.start("--recover", "1s")

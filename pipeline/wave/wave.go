@@ -48,7 +48,8 @@ type Options struct {
 	// reports inconclusive or fix_failed then; it never returns an error.
 	// s is the session as it stood when the row began.
 	Work func(ctx context.Context, s *session.Session, t session.Task) Report
-	// Merged is called after each result is durable, one call at a time.
+	// Merged is called after each result is durable, one call at a time; no row
+	// begins meanwhile, so that it may write to the session.
 	Merged func(t session.Task)
 }
 
@@ -119,11 +120,12 @@ func runRows(ctx context.Context, s *session.Session, store Store, o Options, ro
 			done = append(done, rep.Row)
 			writing.Lock()
 			failed = merge(s, store, o, rep, done, results)
+			if failed == nil && o.Merged != nil {
+				o.Merged(*s.Task(rep.Row.ID))
+			}
 			writing.Unlock()
 			if failed != nil {
 				cancel()
-			} else if o.Merged != nil {
-				o.Merged(*s.Task(rep.Row.ID))
 			}
 		}
 		<-slots

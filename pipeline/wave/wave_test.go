@@ -278,3 +278,16 @@ func TestRowsBeginInTheOrderOfTheTable(t *testing.T) {
 		t.Errorf("%v: %v", began, err)
 	}
 }
+
+// The race detector sees it where a row begins while a result is told.
+func TestWhatIsDoneAfterAMergeMayWriteToTheSession(t *testing.T) {
+	t.Parallel()
+	s, told := hypotheses(6), 0
+	err := Run(t.Context(), s, newMemory(), Options{Number: 1, Concurrency: 2, Work: confirm, Merged: func(session.Task) {
+		told++
+		s.Result = session.ResultFlaky
+	}})
+	if err != nil || told != 6 {
+		t.Error(told, err)
+	}
+}
