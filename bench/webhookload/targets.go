@@ -22,8 +22,8 @@ import (
 // A target is a server process that takes webhooks.
 type target struct {
 	name   string
-	path   string   // of webhooks
-	stores []string // hashes of Redis whose fields are the GUIDs of what was stored; none: it stores nothing
+	path   string  // of webhooks
+	stores []store // none: it stores nothing
 	start  func(ctx context.Context, s *source, server *redisserver.Server, dir string) (*process, error)
 }
 
@@ -67,10 +67,10 @@ func targets(bot, probot string) []target {
 	}
 	const hooks = "/api/github/webhooks"
 	return []target{
-		{name: "culprit `bot serve`", path: "/webhook", stores: []string{"{culprit}:delivery", "{culprit-commands}:delivery"}, start: botStart},
-		{name: "Probot, verify + store", path: hooks, stores: []string{"deliveries"}, start: node()},
+		{name: "culprit `bot serve`", path: "/webhook", stores: []store{{"{culprit}:index", "d:"}, {"{culprit-commands}:index", "d:"}}, start: botStart},
+		{name: "Probot, verify + store", path: hooks, stores: []store{{"deliveries", ""}}, start: node()},
 		{name: "Probot, verify only", path: hooks, start: node("STORE=none")},
-		{name: "Probot, verify + store, LOG_LEVEL=error", path: hooks, stores: []string{"deliveries"}, start: node("LOG_LEVEL=error")},
+		{name: "Probot, verify + store, LOG_LEVEL=error", path: hooks, stores: []store{{"deliveries", ""}}, start: node("LOG_LEVEL=error")},
 	}
 }
 
@@ -169,17 +169,21 @@ func (p *process) stop() error {
 	return p.log.Close()
 }
 
-// stored counts the GUIDs from first on that one of the hashes has.
-func stored(ctx context.Context, rdb *redis.Client, hashes []string, ids guids, first, count int) (found int, err error) {
+// A store is a hash of Redis in which a field after a prefix is the GUID of what
+// was stored.
+type store struct{ hash, prefix string }
+
+// stored counts the GUIDs from first on that one of the stores has.
+func stored(ctx context.Context, rdb *redis.Client, stores []store, ids guids, first, count int) (found int, err error) {
 	const batch = 1000
 	for from := first; from < first+count; from += batch {
-		var fields []string
-		for n := from; n < min(from+batch, first+count); n++ {
-			fields = append(fields, ids.at(n))
-		}
-		has := make([]bool, len(fields))
-		for _, hash := range hashes {
-			values, err := rdb.HMGet(ctx, hash, fields...).Result()
+		has := make([]bool, min(batch, first+count-from))
+		for _, s := range stores {
+			fields := make([]string, len(has))
+			for i := range fields {
+				fields[i] = s.prefix + ids.at(from+i)
+			}
+			values, err := rdb.HMGet(ctx, s.hash, fields...).Result()
 			if err != nil {
 				return found, fmt.Errorf("look for deliveries in Redis: %w", err)
 			}
