@@ -198,7 +198,7 @@ func (b *bait) freePort() int {
 
 // segment is a System V shared memory segment with a secret.
 func (b *bait) segment() int {
-	key := int(unix.Getpid())<<8 | int(b.token[7])
+	key := unix.Getpid()<<8 | int(b.token[7])
 	id, err := unix.SysvShmGet(key, 4096, unix.IPC_CREAT|0o600)
 	b.must(err)
 	b.t.Cleanup(func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) })

@@ -142,7 +142,7 @@ func TestAttacksAtTheEdge(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, depth := range stats.Depth {
-			n += int(depth)
+			n += depth
 		}
 		return n
 	}

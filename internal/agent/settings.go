@@ -8,7 +8,7 @@ import (
 	"culprit/internal/agent/roster"
 )
 
-// Role, Model and their kin are what the roster calls them.
+// Role and the others are what the roster calls them.
 type (
 	Role   = roster.Role
 	Model  = roster.Model
