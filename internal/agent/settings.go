@@ -8,10 +8,12 @@ import (
 	"culprit/internal/agent/roster"
 )
 
-// Role and the others are what the roster calls them.
 type (
-	Role   = roster.Role
-	Model  = roster.Model
+	// Role is the roster's.
+	Role = roster.Role
+	// Model is the roster's.
+	Model = roster.Model
+	// Prices is the roster's.
 	Prices = roster.Prices
 )
 
