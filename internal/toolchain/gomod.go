@@ -18,18 +18,24 @@ type goMod struct {
 	replaces []string // "old => new"
 }
 
-func parseGoMod(text string) goMod {
-	var m goMod
+// goModLine is a directive of a go.mod, also where it stands in a block.
+type goModLine struct {
+	at         int // index of its line
+	verb, rest string
+	comment    string // behind it, without the slashes
+}
+
+func goModLines(text string) []goModLine {
+	var out []goModLine
 	block := ""
-	for line := range strings.Lines(text) {
-		line, _, _ = strings.Cut(line, "//")
-		line = strings.TrimSpace(line)
-		if line == "" {
-			continue
-		}
+	for i, raw := range strings.Split(text, "\n") {
+		code, comment, _ := strings.Cut(raw, "//")
+		line := strings.TrimSpace(code)
 		verb, rest, _ := strings.Cut(line, " ")
 		rest = strings.TrimSpace(rest)
 		switch {
+		case line == "":
+			continue
 		case line == ")":
 			block = ""
 			continue
@@ -39,15 +45,23 @@ func parseGoMod(text string) goMod {
 			block = strings.TrimSuffix(verb, "(")
 			continue
 		}
-		switch verb {
+		out = append(out, goModLine{i, verb, rest, strings.TrimSpace(comment)})
+	}
+	return out
+}
+
+func parseGoMod(text string) goMod {
+	var m goMod
+	for _, l := range goModLines(text) {
+		switch l.verb {
 		case "module":
-			m.module = strings.Trim(rest, "\"`")
+			m.module = strings.Trim(l.rest, "\"`")
 		case "go":
-			m.goLine = rest
+			m.goLine = l.rest
 		case "require":
-			m.requires = append(m.requires, rest)
+			m.requires = append(m.requires, l.rest)
 		case "replace":
-			m.replaces = append(m.replaces, rest)
+			m.replaces = append(m.replaces, l.rest)
 		}
 	}
 	return m

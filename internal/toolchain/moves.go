@@ -241,37 +241,20 @@ func Between(releases []string, old, new string) (between []string, ok bool) {
 // goModEntries are the directives of a go.mod that choose what is built.
 func goModEntries(text string) []entry {
 	var out []entry
-	block := ""
-	for i, raw := range strings.Split(text, "\n") {
-		code, comment, _ := strings.Cut(raw, "//")
-		line := strings.TrimSpace(code)
-		verb, rest, _ := strings.Cut(line, " ")
-		rest = strings.TrimSpace(rest)
-		switch {
-		case line == "":
-			continue
-		case line == ")":
-			block = ""
-			continue
-		case block != "":
-			verb, rest = block, line
-		case rest == "(" || strings.HasSuffix(verb, "("):
-			block = strings.TrimSuffix(verb, "(")
-			continue
-		}
-		e := entry{from: i, to: i + 1, line: verb + " " + rest}
-		if strings.TrimSpace(comment) == "indirect" {
+	for _, l := range goModLines(text) {
+		e := entry{from: l.at, to: l.at + 1, line: l.verb + " " + l.rest}
+		if l.comment == "indirect" {
 			e.line += " // indirect"
 		}
-		switch verb {
+		switch l.verb {
 		case "go", "toolchain":
-			e.key, e.name, e.value = verb, verb, rest
+			e.key, e.name, e.value = l.verb, l.verb, l.rest
 		case "require":
-			name, version, _ := strings.Cut(rest, " ")
+			name, version, _ := strings.Cut(l.rest, " ")
 			e.name, e.value = strings.Trim(name, "\"`"), strings.TrimSpace(version)
 			e.key = "require " + e.name
 		case "replace":
-			name, target, _ := strings.Cut(rest, "=>")
+			name, target, _ := strings.Cut(l.rest, "=>")
 			e.name, e.value = strings.TrimSpace(name), strings.TrimSpace(target)
 			e.key = "replace " + e.name
 		default:
