@@ -130,16 +130,16 @@ func Carry(file string, old []byte, moves []Move) []byte {
 	if !ok {
 		return old
 	}
-	lines := strings.SplitAfter(string(old), "\n")
+	lines, entries := strings.SplitAfter(string(old), "\n"), m.entries(string(old))
 	added := ""
 	for _, mv := range moves {
-		i := slices.IndexFunc(m.entries(string(old)), func(e entry) bool { return e.key == mv.Key })
+		i := slices.IndexFunc(entries, func(e entry) bool { return e.key == mv.Key })
 		if i < 0 {
 			added += mv.line + "\n"
 			continue
 		}
-		e := m.entries(string(old))[i]
-		if mv.New != "" && e.to == e.from+1 && strings.Contains(lines[e.from], mv.Old) {
+		e := entries[i]
+		if mv.New != "" && e.to == e.from+1 && strings.Contains(lines[e.from], mv.Old) && strings.Contains(mv.line, mv.New) {
 			// Only the value changes, wherever the line stands.
 			lines[e.from] = replaceLast(lines[e.from], mv.Old, mv.New)
 			continue
@@ -267,6 +267,10 @@ func goModEntries(text string) []entry {
 
 var requirement = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)(\s*\[[^\]]*\])?\s*(.*)$`)
 
+// anyVersion is the value of a requirement that names no version: an entry that
+// is there never has an empty one.
+const anyVersion = ">=0"
+
 // requirementEntries are the requirements of a pip file; options, links and
 // included files are left alone.
 func requirementEntries(text string) []entry {
@@ -285,6 +289,9 @@ func requirementEntries(text string) []entry {
 		}
 		value, _, _ := strings.Cut(m[3], ";")
 		value = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), `\`))
+		if value == "" {
+			value = anyVersion
+		}
 		name := strings.ToLower(strings.Map(func(r rune) rune {
 			if r == '_' || r == '.' {
 				return '-'

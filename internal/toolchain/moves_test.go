@@ -39,6 +39,8 @@ func TestMovesOfDependencyFiles(t *testing.T) {
 		{"go.mod", oldMod, newMod, "go 1.21>1.22, example.com/a v1.0.0>v1.4.0, example.com/b v1.2.0>v1.2.1, example.com/new >v0.3.0, example.com/gone v0.1.0>, example.com/b ../b>"},
 		{"requirements.txt", "a==1.0\nB_c ~= 2.1  # why\n-r other.txt\n", "a==1.1\nb-c~=2.1\nd>=3; python_version > '3'\n", "a ==1.0>==1.1, b-c ~= 2.1>~=2.1, d >>=3"},
 		{"requirements-dev.txt", "a==1.0 \\\n    --hash=sha256:00\n", "a==1.1 \\\n    --hash=sha256:11\n", "a ==1.0>==1.1"},
+		{"requirements.txt", "a\nb==1.0\n", "a==2.0\nb\nc\n", "a >=0>==2.0, b ==1.0>>=0, c >>=0"},
+		{"requirements.txt", "a\nb==1.0\n", "b==1.0\n", "a >=0>"},
 		{"go.mod", oldMod, oldMod, ""},
 	} {
 		moves, ok := toolchain.Moves(c.file, []byte(c.old), []byte(c.new))
@@ -60,6 +62,21 @@ func TestMovesOfDependencyFiles(t *testing.T) {
 	}
 	if _, ok := toolchain.Moves("package-lock.json", nil, nil); ok {
 		t.Error("a lock file is not taken apart")
+	}
+}
+
+func TestMovesAreCarriedOutAsTheNewFileWritesThem(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ file, old, new, want string }{
+		{"requirements.txt", "requests\nb==1.0\n", "requests==2.32\nb==1.0\n", "requests==2.32\nb==1.0\n"},
+		{"requirements.txt", "requests==2.32  # pinned\nb==1.0\n", "requests\nb==1.0\n", "requests\nb==1.0\n"},
+		{"requirements.txt", "b==1.0", "b==1.0\nrequests\n", "b==1.0\nrequests\n"},
+		{"requirements.txt", "requests[socks]\n", "requests[socks]>=2; python_version > '3'\n", "requests[socks]>=2; python_version > '3'\n"},
+	} {
+		moves, _ := toolchain.Moves(c.file, []byte(c.old), []byte(c.new))
+		if got := string(toolchain.Carry(c.file, []byte(c.old), moves)); got != c.want {
+			t.Errorf("%q to %q: %q", c.old, c.new, got)
+		}
 	}
 }
 
