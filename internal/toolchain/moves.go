@@ -16,7 +16,8 @@ type Move struct {
 	// version, or what else the file says after the name.
 	Old, New string
 
-	line string // as a line of its own in the new state
+	line   string // as a line of its own in the new state
+	hashed bool   // either state is bound to the content of one release
 }
 
 // Release is the move to another version than New.
@@ -33,10 +34,11 @@ func (m Move) version(release string) string {
 }
 
 // Versions are both ends of the move as the registry names them; ok is false
-// where an end is missing or is no single version.
+// where an end is missing, is no single version, or is pinned by hash: the
+// hashes of the releases between are not known.
 func (m Move) Versions() (old, new string, ok bool) {
 	old, new = strings.TrimLeft(m.Old, "= "), strings.TrimLeft(m.New, "= ")
-	return old, new, version.MatchString(old) && version.MatchString(new)
+	return old, new, !m.hashed && version.MatchString(old) && version.MatchString(new)
 }
 
 var version = regexp.MustCompile(`^v?[0-9][0-9A-Za-z.+!-]*$`)
@@ -60,6 +62,7 @@ type manifest struct {
 type entry struct {
 	key, name, value string
 	line             string // as a line of its own
+	hashed           bool   // names the hash of what it stands for
 	from, to         int
 }
 
@@ -112,7 +115,7 @@ func Moves(file string, old, new []byte) (moves []Move, ok bool) {
 	}
 	for _, e := range after {
 		if was, _ := find(before, e.key); was.value != e.value {
-			moves = append(moves, Move{Key: e.key, Name: e.name, Old: was.value, New: e.value, line: e.line})
+			moves = append(moves, Move{Key: e.key, Name: e.name, Old: was.value, New: e.value, line: e.line, hashed: e.hashed || was.hashed})
 		}
 	}
 	for _, e := range before {
@@ -139,7 +142,7 @@ func Carry(file string, old []byte, moves []Move) []byte {
 			continue
 		}
 		e := entries[i]
-		if mv.New != "" && e.to == e.from+1 && strings.Contains(lines[e.from], mv.Old) && strings.Contains(mv.line, mv.New) {
+		if mv.New != "" && e.to == e.from+1 && !mv.hashed && strings.Contains(lines[e.from], mv.Old) && strings.Contains(mv.line, mv.New) {
 			// Only the value changes, wherever the line stands.
 			lines[e.from] = replaceLast(lines[e.from], mv.Old, mv.New)
 			continue
@@ -298,7 +301,7 @@ func requirementEntries(text string) []entry {
 			}
 			return r
 		}, m[1]))
-		out = append(out, entry{key: name, name: name, value: value, line: whole, from: from, to: i + 1})
+		out = append(out, entry{key: name, name: name, value: value, line: whole, hashed: strings.Contains(whole, "--hash"), from: from, to: i + 1})
 	}
 	return out
 }

@@ -99,6 +99,27 @@ func TestOneMoveIsCarriedOutAtAnyRelease(t *testing.T) {
 	}
 }
 
+func TestWhatIsPinnedByHashHasNoOtherRelease(t *testing.T) {
+	t.Parallel()
+	const bare, oneLine, lines = "a==1.0\n", "a==1.1 --hash=sha256:11\n", "a==1.2 \\\n    --hash=sha256:22 \\\n    --hash=sha256:33\n"
+	for _, c := range []struct {
+		old, new string
+		ok       bool
+	}{{bare, "a==1.1\n", true}, {bare, oneLine, false}, {bare, lines, false}, {oneLine, lines, false}, {lines, bare, false}, {oneLine, bare, false}} {
+		moves, _ := toolchain.Moves("requirements.txt", []byte(c.old), []byte(c.new))
+		if len(moves) != 1 {
+			t.Errorf("%q to %q: %+v", c.old, c.new, moves)
+			continue
+		}
+		if _, _, ok := moves[0].Versions(); ok != c.ok {
+			t.Errorf("%q to %q: releases between: %v", c.old, c.new, ok)
+		}
+		if got := string(toolchain.Carry("requirements.txt", []byte(c.old), moves)); got != c.new {
+			t.Errorf("%q to %q: %q", c.old, c.new, got)
+		}
+	}
+}
+
 func TestReleasesBetween(t *testing.T) {
 	t.Parallel()
 	all := []string{"v1.0.0", "v1.1.0", "v1.2.0", "v1.3.0"}
