@@ -16,7 +16,7 @@ type Move struct {
 	// version, or what else the file says after the name.
 	Old, New string
 
-	line   string // as a line of its own in the new state
+	line   string // as a line of its own in the new state, without a comment that could say the version
 	hashed bool   // either state is bound to the content of one release
 }
 
@@ -47,6 +47,7 @@ var version = regexp.MustCompile(`^v?[0-9][0-9A-Za-z.+!-]*$`)
 type manifest struct {
 	fits    func(base string) bool
 	entries func(text string) []entry
+	comment string // begins one behind an entry
 	// companion is a file beside it that is taken as the union of both states'
 	// lines: it only adds checksums.
 	companion string
@@ -68,7 +69,7 @@ type entry struct {
 
 var manifests = []manifest{
 	{
-		fits: func(base string) bool { return base == "go.mod" }, entries: goModEntries, companion: "go.sum", vendored: "vendor",
+		fits: func(base string) bool { return base == "go.mod" }, entries: goModEntries, comment: "//", companion: "go.sum", vendored: "vendor",
 		fetch: func(dir string) string {
 			return `export GOFLAGS="$GOFLAGS -mod=mod"` + "\n(cd " + Quote(dashSafe(dir)) + " && go mod download) || exit\n"
 		},
@@ -82,7 +83,7 @@ var manifests = []manifest{
 		fits: func(base string) bool {
 			return strings.HasPrefix(base, "requirements") && strings.HasSuffix(base, ".txt")
 		},
-		entries: requirementEntries,
+		entries: requirementEntries, comment: " #",
 		// pip says "Available versions: 1.2, 1.1", the newest first.
 		releases: func(_, name string) string {
 			return "python3 -m pip index versions " + Quote(name) + ` 2>&1 | sed -n 's/^Available versions: //p' | tr -d ' ' | tr ',' '\n' | sed '1!G;h;$!d'`
@@ -142,9 +143,10 @@ func Carry(file string, old []byte, moves []Move) []byte {
 			continue
 		}
 		e := entries[i]
-		if mv.New != "" && e.to == e.from+1 && !mv.hashed && strings.Contains(lines[e.from], mv.Old) && strings.Contains(mv.line, mv.New) {
+		code, _, _ := strings.Cut(lines[e.from], m.comment) // a comment may say the version again
+		if mv.New != "" && e.to == e.from+1 && !mv.hashed && strings.Contains(code, mv.Old) && strings.Contains(mv.line, mv.New) {
 			// Only the value changes, wherever the line stands.
-			lines[e.from] = replaceLast(lines[e.from], mv.Old, mv.New)
+			lines[e.from] = replaceLast(code, mv.Old, mv.New) + lines[e.from][len(code):]
 			continue
 		}
 		for j := e.from; j < e.to; j++ {
@@ -301,6 +303,9 @@ func requirementEntries(text string) []entry {
 			}
 			return r
 		}, m[1]))
+		if i == from {
+			whole = strings.TrimSpace(code)
+		}
 		out = append(out, entry{key: name, name: name, value: value, line: whole, hashed: strings.Contains(whole, "--hash"), from: from, to: i + 1})
 	}
 	return out

@@ -72,6 +72,9 @@ func TestMovesAreCarriedOutAsTheNewFileWritesThem(t *testing.T) {
 		{"requirements.txt", "requests==2.32  # pinned\nb==1.0\n", "requests\nb==1.0\n", "requests\nb==1.0\n"},
 		{"requirements.txt", "b==1.0", "b==1.0\nrequests\n", "b==1.0\nrequests\n"},
 		{"requirements.txt", "requests[socks]\n", "requests[socks]>=2; python_version > '3'\n", "requests[socks]>=2; python_version > '3'\n"},
+		{"requirements.txt", "a==1.0  # not ==1.0 of b\n", "a==1.1\n", "a==1.1  # not ==1.0 of b\n"},
+		{"go.mod", "require a v1.0.0 // v1.0.0 is what b wants\n", "require a v1.1.0\n", "require a v1.1.0 // v1.0.0 is what b wants\n"},
+		{"go.mod", "require (\n\ta v1.0.0 // since v1.0.0\n)\n", "require a v1.1.0\n", "require (\n\ta v1.1.0 // since v1.0.0\n)\n"},
 	} {
 		moves, _ := toolchain.Moves(c.file, []byte(c.old), []byte(c.new))
 		if got := string(toolchain.Carry(c.file, []byte(c.old), moves)); got != c.want {
@@ -93,9 +96,12 @@ func TestOneMoveIsCarriedOutAtAnyRelease(t *testing.T) {
 	if _, _, ok := moves[3].Versions(); ok {
 		t.Error("what came has no versions between")
 	}
-	pins, _ := toolchain.Moves("requirements.txt", []byte("a==1.0\n"), []byte("a==1.5\n"))
-	if got := string(toolchain.Carry("requirements.txt", []byte("a==1.0\n"), []toolchain.Move{pins[0].Release("1.2")})); got != "a==1.2\n" {
-		t.Errorf("%q", got)
+	pins, _ := toolchain.Moves("requirements.txt", []byte("a==1.0\n"), []byte("a==1.5 # ==1.5 is the newest\n"))
+	// Also where its own line is added: "b" stands for a file without it.
+	for old, want := range map[string]string{"a==1.0\n": "a==1.2\n", "b==1.0\n": "b==1.0\na==1.2\n"} {
+		if got := string(toolchain.Carry("requirements.txt", []byte(old), []toolchain.Move{pins[0].Release("1.2")})); got != want {
+			t.Errorf("%q", got)
+		}
 	}
 }
 
