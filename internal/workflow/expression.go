@@ -159,13 +159,19 @@ func (s scope) eval(n actionlint.ExprNode) value {
 		if u, is := index.(unknown); is {
 			return u
 		}
-		if list, ok := s.eval(n.Operand).([]any); ok {
+		if _, context := n.Operand.(*actionlint.VariableNode); context {
+			return s.property(n.Operand, toText(index))
+		}
+		// Once, whatever it is: what is evaluated twice in a chain of these
+		// doubles the work with each link.
+		v := s.eval(n.Operand)
+		if list, ok := v.([]any); ok {
 			if i := toNumber(index); i >= 0 && i < float64(len(list)) && i == math.Trunc(i) {
 				return list[int(i)]
 			}
 			return nil
 		}
-		return s.property(n.Operand, toText(index))
+		return member(v, toText(index))
 	case *actionlint.ArrayDerefNode:
 		return s.eval(n.Receiver)
 	case *actionlint.NotOpNode:
@@ -190,8 +196,8 @@ func (s scope) eval(n actionlint.ExprNode) value {
 
 // property reads receiver.name; the whole path names what is unknown.
 func (s scope) property(receiver actionlint.ExprNode, name string) value {
-	name = strings.ToLower(name)
 	if root, ok := receiver.(*actionlint.VariableNode); ok {
+		name = strings.ToLower(name)
 		context := strings.ToLower(root.Name)
 		object, _ := s.contexts[context].(map[string]any)
 		if v, has := object[name]; has {
@@ -202,7 +208,13 @@ func (s scope) property(receiver actionlint.ExprNode, name string) value {
 		}
 		return unknown{why: context + "." + name, secret: context == "secrets"}
 	}
-	switch v := s.eval(receiver).(type) {
+	return member(s.eval(receiver), name)
+}
+
+// member is the property of a value; of a list, those of its elements.
+func member(v value, name string) value {
+	name = strings.ToLower(name)
+	switch v := v.(type) {
 	case unknown:
 		v.why += "." + name
 		return v

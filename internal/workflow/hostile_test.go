@@ -55,6 +55,8 @@ func TestAHostileWorkflowEndsInADifference(t *testing.T) {
 		"many combinations":            head + rows(40, 40) + "    steps: [{run: go test}]\n",
 		"a deep expression":            head + "    steps: [{run: 'go test ${{ " + strings.Repeat("(", 100_000) + " }}'}]\n",
 		"many nots":                    head + "    steps: [{run: 'go test ${{ " + strings.Repeat("!", 4000) + "true }}'}]\n",
+		"a chain of indexes":           head + "    steps: [{run: 'go test ${{ github" + strings.Repeat("[0]", 1300) + " }}'}]\n",
+		"a chain of unknown indexes":   head + "    steps: [{run: 'go test ${{ secrets" + strings.Repeat("[0]", 1300) + " }}'}]\n",
 		"an expression without end":    head + "    steps: [{run: 'go test ${{ env.X'}]\n",
 		"a workflow that calls itself": "on: {push: , workflow_call: }\njobs:\n  test:\n    strategy: {matrix: {x: [1, 2, 3, 4, 5, 6, 7, 8, 9]}}\n    uses: ./.github/workflows/ci.yml\n",
 		"no jobs":                      "on: push\n",
