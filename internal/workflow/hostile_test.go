@@ -48,6 +48,7 @@ func TestAHostileWorkflowEndsInADifference(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"aliases of aliases":           bomb.String() + head + "    steps: [{run: go test}]\n",
+		"aliases of a long text":       "x: &a " + strings.Repeat("x", 500_000) + "\ny: [" + strings.Repeat("*a,", 90_000) + "]\n" + head + "    steps: [{run: go test}]\n",
 		"an alias in its anchor":       "on: push\njobs: &j\n  test:\n    runs-on: x\n    steps: [{run: go test}]\n    env: *j\n",
 		"deep nesting":                 head + "    env: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + "\n",
 		"a large file":                 head + "    steps: [{run: go test}]\n#" + strings.Repeat("x", maxFile) + "\n",
@@ -77,6 +78,31 @@ func TestAHostileWorkflowEndsInADifference(t *testing.T) {
 				if len(recipes) == 0 && len(problems) == 0 && job != "" {
 					t.Errorf("job %q: nothing is said", job)
 				}
+			}
+		})
+	}
+}
+
+// What an alias names is copied with its text, its tag and its comments, and
+// moved in.
+func TestAliasesMakeNoLargeText(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 200_000)
+	nested := "b:\n"
+	for i := range 79 {
+		nested += strings.Repeat(" ", i+1) + "k:\n"
+	}
+	aliases := "b: [" + strings.TrimSuffix(strings.Repeat("*a, ", 100), ", ") + "]\n"
+	for name, text := range map[string]string{
+		"a text":     "a: &a " + long + "\n" + aliases,
+		"a tag":      "a: &a !" + long + " x\n" + aliases,
+		"a comment":  "a: &a\n  # " + long + "\n  k: v\n" + aliases,
+		"many lines": "a: &a |\n" + strings.Repeat("  x\n", 50_000) + nested + strings.Repeat(" ", 80) + "k: *a\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if data, _, err := plain([]byte(text)); len(data) > 4*maxFile {
+				t.Errorf("%d bytes, %v", len(data), err)
 			}
 		})
 	}

@@ -14,6 +14,7 @@ import (
 const (
 	maxFile  = 1 << 20 // bytes of a workflow or action file
 	maxNodes = 100_000 // of a file after its aliases are resolved
+	maxText  = 4 << 20 // bytes of those nodes, as they are written out
 	maxDepth = 100     // nesting of a file
 )
 
@@ -65,7 +66,7 @@ func load(data []byte) (doc *yaml.Node, aliases bool, err error) {
 	if err := yaml.Load(data, doc); err != nil {
 		return nil, false, errors.New("it is not YAML: " + oneLine(err.Error()))
 	}
-	r := resolver{left: maxNodes}
+	r := resolver{nodes: maxNodes, bytes: maxText}
 	err = r.walk(doc, 0)
 	return doc, r.aliases, err
 }
@@ -80,18 +81,26 @@ func dump(doc *yaml.Node) ([]byte, error) {
 }
 
 // resolver replaces aliases by copies of what they name. An alias inside of
-// its own anchor never ends, and aliases of aliases grow without bound; both
-// run into the bounds.
+// its own anchor never ends, aliases of aliases grow without bound, and so do
+// many of one long text; all run into the bounds. Comments go: they would be
+// copied too.
 type resolver struct {
-	left    int
-	aliases bool
+	nodes, bytes int // that may still come
+	aliases      bool
 }
 
+// indent is how many spaces a line is moved in for each level when it is
+// written out.
+const indent = 4
+
 func (r *resolver) walk(n *yaml.Node, depth int) error {
-	if r.left--; r.left < 0 || depth > maxDepth {
+	if r.nodes--; r.nodes < 0 || depth > maxDepth {
 		return fmt.Errorf("it has more than %d values, or more than %d within one another", maxNodes, maxDepth)
 	}
-	n.Anchor = ""
+	if r.bytes -= len(n.Tag) + len(n.Value) + strings.Count(n.Value, "\n")*depth*indent; r.bytes < 0 {
+		return fmt.Errorf("its values have more than %d MiB with what its aliases name", maxText>>20)
+	}
+	n.Anchor, n.HeadComment, n.LineComment, n.FootComment = "", "", "", ""
 	for i, c := range n.Content {
 		if c.Kind == yaml.AliasNode {
 			if c.Alias == nil {
