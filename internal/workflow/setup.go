@@ -22,12 +22,12 @@ func (w *walk) before(st *actionlint.Step) {
 		if x.Uses == nil {
 			return
 		}
-		inner, scope, err := w.composite(x)
+		used, err := w.composite(x)
 		switch {
 		case err == nil && w.depth < maxActions:
-			w.inside(st, scope, false, func() {
+			w.inside(st, x, used, false, func() {
 				// The failing step lies behind this action, not in it.
-				for _, st := range within(w, inner, "the action "+brief(x.Uses.Value)) {
+				for _, st := range within(w, used.steps, "the action "+brief(x.Uses.Value)) {
 					if st != nil && st.Exec != nil {
 						w.past(st)
 					}
@@ -224,15 +224,21 @@ func (w *walk) checkout(input func(string) string) {
 	}
 }
 
-// composite reads an action of the repository itself, and the contexts that its
-// steps see.
-func (w *walk) composite(x *actionlint.ExecAction) ([]*actionlint.Step, scope, error) {
+// composite is an action of the repository itself.
+type composite struct {
+	dir      string
+	steps    []*actionlint.Step
+	defaults map[string]string // of its inputs
+}
+
+// composite reads the action that a step uses.
+func (w *walk) composite(x *actionlint.ExecAction) (composite, error) {
 	if x.Uses == nil {
-		return nil, w.scope, errNotThere
+		return composite{}, errNotThere
 	}
 	dir, local := strings.CutPrefix(x.Uses.Value, "./")
 	if !local {
-		return nil, w.scope, errNotThere
+		return composite{}, errNotThere
 	}
 	if rel, ok := strings.CutPrefix(path.Clean(dir)+"/", w.root+"/"); ok && w.root != "." && w.root != "" {
 		dir = rel
@@ -243,14 +249,20 @@ func (w *walk) composite(x *actionlint.ExecAction) ([]*actionlint.Step, scope, e
 	}
 	data, err := w.read(file)
 	if err != nil {
-		return nil, w.scope, err
+		return composite{}, err
 	}
 	steps, defaults, err := parseAction(data)
 	if err != nil {
-		return nil, w.scope, err
+		return composite{}, err
 	}
+	return composite{dir: path.Dir(file), steps: steps, defaults: defaults}, nil
+}
+
+// inputs are the contexts that the steps of an action see, from those of the
+// step that uses it.
+func (w *walk) inputs(x *actionlint.ExecAction, used composite) scope {
 	inputs := map[string]any{}
-	for k, v := range defaults {
+	for k, v := range used.defaults {
 		inputs[k] = asText(w.scope.whole(v))
 	}
 	for k, in := range x.Inputs {
@@ -260,9 +272,9 @@ func (w *walk) composite(x *actionlint.ExecAction) ([]*actionlint.Step, scope, e
 	}
 	s := w.scope.with("inputs", inputs)
 	if github, ok := s.contexts["github"].(map[string]any); ok {
-		s = s.with("github", added(github, "action_path", path.Dir(file)))
+		s = s.with("github", added(github, "action_path", used.dir))
 	}
-	return steps, s, nil
+	return s
 }
 
 // asText is what an action's inputs are, whatever the expression gave.

@@ -213,13 +213,13 @@ func (w *walk) tests(st *actionlint.Step) bool {
 		dir, _ := w.folder(x.WorkingDirectory)
 		return w.IsTest(Step{Run: text, Dir: dir, Shell: "bash"})
 	case *actionlint.ExecAction:
-		inner, _, err := w.composite(x)
+		used, err := w.composite(x)
 		if err != nil || w.depth >= maxActions {
 			return false
 		}
 		deeper := *w
 		deeper.depth++
-		return slices.ContainsFunc(inner, func(st *actionlint.Step) bool { return st != nil && st.Exec != nil && deeper.tests(st) })
+		return slices.ContainsFunc(used.steps, func(st *actionlint.Step) bool { return st != nil && st.Exec != nil && deeper.tests(st) })
 	}
 	return false
 }
@@ -253,10 +253,10 @@ func (w *walk) failing(st *actionlint.Step) {
 		}
 		w.out.Why = "the failing step cannot be done here as it stands"
 	case *actionlint.ExecAction:
-		inner, scope, err := w.composite(x)
+		used, err := w.composite(x)
 		if err == nil && w.depth < maxActions {
-			w.inside(st, scope, true, func() {
-				if !w.steps(inner) && w.out.Why == "" {
+			w.inside(st, x, used, true, func() {
+				if !w.steps(used.steps) && w.out.Why == "" {
 					w.out.Why = "which step of the action " + x.Uses.Value + " failed is not known"
 				}
 			})
@@ -272,12 +272,12 @@ func (w *walk) failing(st *actionlint.Step) {
 }
 
 // inside runs f with the contexts of the composite action that a step uses, and
-// with that step's variables, which end with it.
-func (w *walk) inside(st *actionlint.Step, s scope, blocks bool, f func()) {
+// with that step's variables, which its inputs see and which end with it.
+func (w *walk) inside(st *actionlint.Step, x *actionlint.ExecAction, used composite, blocks bool, f func()) {
 	outer, shell, dir, over := w.scope, w.shell, w.dir, w.over
 	w.over = w.environ(w.over, st.Env, blocks)
-	w.scope, w.shell, w.dir = s, "", ""
 	w.see(w.over)
+	w.scope, w.shell, w.dir = w.inputs(x, used), "", ""
 	w.depth++
 	f()
 	w.depth--
