@@ -97,9 +97,16 @@ func (w *walk) put(list []variable, v variable) []variable {
 	return append(list, v)
 }
 
-// hand sets a variable for the steps that follow.
-func (w *walk) hand(name string, v value) {
-	w.env = w.put(slices.Clone(w.env), w.variable(name, v))
+// hand sets variables for the steps that follow. Contexts are made anew once,
+// for all that a script hands on.
+func (w *walk) hand(values []variable) {
+	if len(values) == 0 {
+		return
+	}
+	w.env = slices.Clone(w.env)
+	for _, v := range values {
+		w.env = w.put(w.env, w.variable(v.name, v.value))
+	}
 	w.see(w.over)
 }
 

@@ -73,10 +73,18 @@ func (w *walk) prepares(st *actionlint.Step, x *actionlint.ExecRun) {
 		lines = strings.Split(strings.ReplaceAll(s.Run, "\\\n", " "), "\n")
 	}
 	var kept []string
+	var values []variable // of one name the last
+	at := map[string]int{}
 	for _, l := range lines {
 		t := strings.TrimSpace(l)
 		if m := handing.FindStringSubmatch(t); m != nil {
-			w.hand(m[1]+m[3]+m[5], m[2]+m[4]+m[6])
+			name, text := m[1]+m[3]+m[5], m[2]+m[4]+m[6]
+			if i, again := at[name]; again {
+				values[i].value = text
+			} else if len(values) <= maxVariables { // one more, to be told of
+				at[name] = len(values)
+				values = append(values, variable{name: name, value: text})
+			}
 			continue
 		}
 		switch {
@@ -90,6 +98,7 @@ func (w *walk) prepares(st *actionlint.Step, x *actionlint.ExecRun) {
 			kept = append(kept, l)
 		}
 	}
+	w.hand(values)
 	if len(kept) == 0 {
 		return
 	}
