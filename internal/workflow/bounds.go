@@ -14,6 +14,7 @@ const (
 	maxWork        = 64 << 20 // bytes that all expressions of a query read and make
 	maxSteps       = 1000     // of one job or action
 	maxVariables   = 1000     // of one step
+	maxDifferences = 500      // of one recipe
 	maxEnvironment = 256 << 10
 )
 

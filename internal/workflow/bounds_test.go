@@ -76,3 +76,16 @@ func TestAllExpressionsTogetherAreBounded(t *testing.T) {
 		t.Errorf("%.500s; want %q", said, want)
 	}
 }
+
+// Each line of a script may be a difference.
+func TestDifferencesAreBounded(t *testing.T) {
+	t.Parallel()
+	recipes, _ := Find(one(head+"    steps:\n      - run: |\n"+numbered(2*maxDifferences, "          sudo make a%d\n")+"      - run: go test\n", "test"))
+	if len(recipes) != 1 {
+		t.Fatalf("%d recipes", len(recipes))
+	}
+	list := recipes[0].Differences
+	if last := list[len(list)-1]; len(list) != maxDifferences+1 || !last.Blocks || !strings.Contains(last.String(), "more than 500 differences") {
+		t.Errorf("%d differences, the last %+v", len(list), last)
+	}
+}

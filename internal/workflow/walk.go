@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -29,10 +30,16 @@ type walk struct {
 // maxActions is how deep composite actions use one another.
 const maxActions = 8
 
+// differ lists a difference once. Nobody reads hundreds of them.
 func (w *walk) differ(d session.Difference) {
-	if !slices.Contains(w.out.Differences, d) {
-		w.out.Differences = append(w.out.Differences, d)
+	n := len(w.out.Differences)
+	if n > maxDifferences || slices.Contains(w.out.Differences, d) {
+		return
 	}
+	if n == maxDifferences {
+		d = session.Difference{Kind: session.DiffWorkflow, There: fmt.Sprintf("more than %d differences", n), Here: "the others are not listed", Blocks: true}
+	}
+	w.out.Differences = append(w.out.Differences, d)
 }
 
 func (w *walk) run() {
